@@ -1,0 +1,171 @@
+"""The shape of a catalog row. A size that the catalog lacks is described with the same fields in the stack file.
+
+Units stand in the field names: `_gbps` is 10^9 bit/s a direction, `_gib` is 2^30 bytes, `_gb` is 10^9 bytes.
+`None` means "no source states it"; it never means zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Cloud(StrEnum):
+    AWS = "aws"
+    AZURE = "azure"
+
+
+class Fabric(StrEnum):
+    """The network that carries GPU traffic between nodes of this size."""
+
+    EFA = "efa"
+    INFINIBAND = "infiniband"
+    SOCKETS = "sockets"
+
+
+class InterfaceType(StrEnum):
+    """EC2's `InterfaceType`: `interface` is ENA alone, `efa` is ENA and EFA, `efa-only` has no IP address."""
+
+    INTERFACE = "interface"
+    EFA = "efa"
+    EFA_ONLY = "efa-only"
+
+
+@dataclass(frozen=True)
+class Gpu:
+    model: str
+    """Marketing name in NVML's spelling family: A100, H100, H200, B200, …"""
+    count: int
+    memory_gb: float
+    compute_capability: int
+    """NCCL's `sm`: 80, 90, 100."""
+    gpudirect_rdma: bool | None
+    """Whether the fabric reads and writes GPU memory directly."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """One network interface of a launch template."""
+
+    network_card: int
+    device: int
+    type: InterfaceType
+
+    @property
+    def has_efa(self) -> bool:
+        return self.type is not InterfaceType.INTERFACE
+
+    @property
+    def has_address(self) -> bool:
+        """Whether the interface takes an IP address of the subnet."""
+        return self.type is not InterfaceType.EFA_ONLY
+
+
+class InterfaceLayout(StrEnum):
+    """How the interfaces of a node are laid out over its network cards."""
+
+    ONE_ADDRESS = "oneAddress"
+    """AWS's current layout: one ENA interface with an address, EFA-only everywhere else."""
+    MAXIMUM_IP_BANDWIDTH = "maximumIpBandwidth"
+    """The same, plus ENA interfaces for as much IP bandwidth as the size has."""
+    ALL_EFA = "allEfa"
+    """The older layout: every EFA interface also has an address."""
+
+
+@dataclass(frozen=True)
+class PciDevice:
+    busid: str
+    """NCCL's spelling: 12 lower-case characters, `dddd:bb:dd.f`."""
+
+
+@dataclass(frozen=True)
+class PciSwitch:
+    """A PCI switch with what hangs below it. `invented` ones do not exist in the guest (`ffff:ff:0N.0`)."""
+
+    busid: str
+    invented: bool
+    gpus: tuple[PciDevice, ...] = ()
+    nics: tuple[PciDevice, ...] = ()
+
+
+@dataclass(frozen=True)
+class NumaNode:
+    numa: int
+    affinity: str | None
+    """Comma-separated 32-bit hexadecimal words, most significant first; None: NCCL reads it from the host."""
+    switches: tuple[PciSwitch, ...] = ()
+
+
+@dataclass(frozen=True)
+class CpuModel:
+    arch: str
+    vendor: str
+    family: int
+    model: int
+
+
+@dataclass(frozen=True)
+class PciLayout:
+    """Where GPUs and fabric NICs sit; present only where the vendor publishes it."""
+
+    cpu: CpuModel
+    numa_nodes: tuple[NumaNode, ...]
+    link_speed: str
+    """In a spelling that NCCL knows, such as `32 GT/s` or `32.0 GT/s PCIe`."""
+    link_width: int
+    switch_class: str | None
+    gpu_class: str
+    nic_class: str
+    source: str
+    date: str
+    device_ids: dict[str, tuple[str, str, str, str]] = field(default_factory=dict)
+    """`switch`, `gpu`, `nic` → vendor, device, subsystem vendor, subsystem device (hexadecimal)."""
+    assumed: tuple[str, ...] = ()
+    """What no source states, in words a user can read."""
+
+
+@dataclass(frozen=True)
+class NodeSize:
+    """One instance type or VM size."""
+
+    name: str
+    cloud: Cloud
+    vcpus: int
+    cpu_vendor: str | None
+    numa_nodes: int | None
+    memory_gib: float
+    gpu: Gpu
+    local_nvme_gb: float | None
+    fabric: Fabric
+    fabric_ports: int
+    """EFA interfaces (EC2 `MaximumEfaInterfaces`) or InfiniBand ports."""
+    fabric_port_gbps: float
+    source: str
+    date: str
+    network_cards: int | None = None
+    """EC2 `MaximumNetworkCards`; None on Azure. Not the number of EFA interfaces: p6-b300 has 17 and 16."""
+    interfaces_per_card: int | None = None
+    efa_cards: tuple[int, ...] | None = None
+    """Network cards that accept an EFA interface."""
+    efa_generation: str | None = None
+    ip_gbps: float | None = None
+    """The most IP traffic the size carries over all its interfaces."""
+    ip_cards: tuple[int, ...] = ()
+    """Cards that take one more ENA interface at device 1 in the `maximumIpBandwidth` layout."""
+    layout_source: str | None = None
+    ethernet_gbps: float | None = None
+    """Azure: documented cap of the Ethernet NICs."""
+    topology_active: bool = False
+    """Whether our topology XML is active by default (else it is installed, and used by choice)."""
+    topology_note: str = ""
+    pci: PciLayout | None = None
+    supported: bool = True
+    """Whether this release lays out clusters of this size."""
+    unsupported_reason: str = ""
+    unverified: tuple[str, ...] = ()
+    """Statements of this row that no source confirms; shown where a user meets them."""
+
+    @property
+    def fabric_gbps(self) -> float:
+        """Line rate of the fabric of one node, Gb/s a direction."""
+        return self.fabric_ports * self.fabric_port_gbps
