@@ -1,6 +1,15 @@
 """The catalog of GPU node sizes: one row a size in `aws.toml` and `azure.toml`, each with source and date."""
 
 from gpu_fabric.nccl.hardware.catalog import UnknownSizeError, get_size, load_sizes
+from gpu_fabric.nccl.hardware.interfaces import (
+    InterfaceLayoutError,
+    addresses_per_node,
+    efa_gbps_per_node,
+    efa_interfaces_per_node,
+    interfaces,
+    ip_gbps_per_node,
+    possible_layouts,
+)
 from gpu_fabric.nccl.hardware.models import (
     Cloud,
     CpuModel,
@@ -12,6 +21,7 @@ from gpu_fabric.nccl.hardware.models import (
     NodeSize,
     NumaNode,
     PciDevice,
+    PciIds,
     PciLayout,
     PciSwitch,
 )
@@ -23,13 +33,21 @@ __all__ = [
     "Gpu",
     "Interface",
     "InterfaceLayout",
+    "InterfaceLayoutError",
     "InterfaceType",
     "NodeSize",
     "NumaNode",
     "PciDevice",
+    "PciIds",
     "PciLayout",
     "PciSwitch",
     "UnknownSizeError",
+    "addresses_per_node",
+    "efa_gbps_per_node",
+    "efa_interfaces_per_node",
     "get_size",
+    "interfaces",
+    "ip_gbps_per_node",
     "load_sizes",
+    "possible_layouts",
 ]

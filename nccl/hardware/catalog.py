@@ -17,6 +17,7 @@ from gpu_fabric.nccl.hardware.models import (
     NodeSize,
     NumaNode,
     PciDevice,
+    PciIds,
     PciLayout,
     PciSwitch,
 )
@@ -56,7 +57,7 @@ def _pci_layout(row: Mapping[str, Any]) -> PciLayout:
             **row,
             "cpu": CpuModel(**row["cpu"]),
             "numa_nodes": nodes,
-            "device_ids": {kind: tuple(ids) for kind, ids in row.get("device_ids", {}).items()},
+            **{ids: PciIds(*row[ids]) for ids in ("switch_ids", "gpu_ids", "nic_ids") if ids in row},
             "assumed": tuple(row.get("assumed", ())),
         }
     )
@@ -67,9 +68,10 @@ def size_from_row(name: str, cloud: Cloud, row: Mapping[str, Any], layouts: Mapp
     fields: dict[str, Any] = dict(row)
     fields["gpu"] = Gpu(**{"gpudirect_rdma": None, **row["gpu"]})
     fields["fabric"] = Fabric(row["fabric"])
-    for plural in ("efa_cards", "ip_cards", "unverified"):
+    for plural in ("efa_cards", "ip_cards", "usage_classes", "notes", "unverified"):
         if plural in row:
             fields[plural] = tuple(row[plural])
+    fields["field_sources"] = tuple(row.get("field_sources", {}).items())
     if "pci" in row:
         layout = dict(layouts[row["pci"]])
         layout |= row.get("pci_override", {})

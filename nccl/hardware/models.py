@@ -6,7 +6,7 @@ Units stand in the field names: `_gbps` is 10^9 bit/s a direction, `_gib` is 2^3
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 
@@ -37,10 +37,11 @@ class Gpu:
     """Marketing name in NVML's spelling family: A100, H100, H200, B200, …"""
     count: int
     memory_gb: float
+    """Memory of one GPU as its vendor names it."""
     compute_capability: int
     """NCCL's `sm`: 80, 90, 100."""
     gpudirect_rdma: bool | None
-    """Whether the fabric reads and writes GPU memory directly."""
+    """Whether the fabric's NICs reach GPU memory without a copy through host memory."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,16 @@ class CpuModel:
 
 
 @dataclass(frozen=True)
+class PciIds:
+    """PCI identification of a device, hexadecimal with `0x`."""
+
+    vendor: str
+    device: str
+    subsystem_vendor: str
+    subsystem_device: str
+
+
+@dataclass(frozen=True)
 class PciLayout:
     """Where GPUs and fabric NICs sit; present only where the vendor publishes it."""
 
@@ -118,8 +129,9 @@ class PciLayout:
     nic_class: str
     source: str
     date: str
-    device_ids: dict[str, tuple[str, str, str, str]] = field(default_factory=dict)
-    """`switch`, `gpu`, `nic` → vendor, device, subsystem vendor, subsystem device (hexadecimal)."""
+    switch_ids: PciIds | None = None
+    gpu_ids: PciIds | None = None
+    nic_ids: PciIds | None = None
     assumed: tuple[str, ...] = ()
     """What no source states, in words a user can read."""
 
@@ -142,19 +154,39 @@ class NodeSize:
     fabric_port_gbps: float
     source: str
     date: str
+    cpu_arch: str = "x86_64"
+    """NCCL's spelling: `x86_64` or `arm64`."""
     network_cards: int | None = None
     """EC2 `MaximumNetworkCards`; None on Azure. Not the number of EFA interfaces: p6-b300 has 17 and 16."""
     interfaces_per_card: int | None = None
     efa_cards: tuple[int, ...] | None = None
     """Network cards that accept an EFA interface."""
     efa_generation: str | None = None
+    rdma: str | None = None
+    """What EFA's RDMA does on this size: `read`, or `read and write`."""
     ip_gbps: float | None = None
     """The most IP traffic the size carries over all its interfaces."""
+    primary_ip_gbps: float | None = None
+    """The most IP traffic over network card 0 alone, which is all that the `oneAddress` layout has."""
     ip_cards: tuple[int, ...] = ()
     """Cards that take one more ENA interface at device 1 in the `maximumIpBandwidth` layout."""
     layout_source: str | None = None
+    """Where the interface layouts of this row come from."""
+    usage_classes: tuple[str, ...] = ()
+    """EC2's `SupportedUsageClasses`: how the size can be bought; empty on Azure."""
     ethernet_gbps: float | None = None
     """Azure: documented cap of the Ethernet NICs."""
+    ethernet_interfaces: int | None = None
+    """Azure: most Ethernet NICs; InfiniBand adapters do not count."""
+    ethernet_link_gbps: float | None = None
+    """Azure: rate that the accelerated-networking link reports."""
+    single_placement_group: bool | None = None
+    """Azure: value of `singlePlacementGroup` that gives the nodes a common InfiniBand network."""
+    scale_set_nodes: int | None = None
+    """Azure: most nodes of one such scale set without a request to support."""
+    scale_set_nodes_by_request: int | None = None
+    local_temporary_gib: float | None = None
+    """Azure: the temporary disk."""
     topology_active: bool = False
     """Whether our topology XML is active by default (else it is installed, and used by choice)."""
     topology_note: str = ""
@@ -162,6 +194,10 @@ class NodeSize:
     supported: bool = True
     """Whether this release lays out clusters of this size."""
     unsupported_reason: str = ""
+    notes: tuple[str, ...] = ()
+    """What a buyer or operator of this size should know."""
+    field_sources: tuple[tuple[str, str], ...] = ()
+    """(field, source) for the fields that do not come from `source`."""
     unverified: tuple[str, ...] = ()
     """Statements of this row that no source confirms; shown where a user meets them."""
 
