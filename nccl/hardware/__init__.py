@@ -1,6 +1,12 @@
 """The catalog of GPU node sizes: one row a size in `aws.toml` and `azure.toml`, each with source and date."""
 
-from gpu_fabric.nccl.hardware.catalog import UnknownSizeError, get_size, load_sizes
+from gpu_fabric.nccl.hardware.catalog import (
+    SizeRowError,
+    UnknownSizeError,
+    get_size,
+    load_sizes,
+    size_from_row,
+)
 from gpu_fabric.nccl.hardware.interfaces import (
     InterfaceLayoutError,
     addresses_per_node,
@@ -20,7 +26,6 @@ from gpu_fabric.nccl.hardware.models import (
     InterfaceType,
     NodeSize,
     NumaNode,
-    PciDevice,
     PciIds,
     PciLayout,
     PciSwitch,
@@ -37,10 +42,10 @@ __all__ = [
     "InterfaceType",
     "NodeSize",
     "NumaNode",
-    "PciDevice",
     "PciIds",
     "PciLayout",
     "PciSwitch",
+    "SizeRowError",
     "UnknownSizeError",
     "addresses_per_node",
     "efa_gbps_per_node",
@@ -50,4 +55,5 @@ __all__ = [
     "ip_gbps_per_node",
     "load_sizes",
     "possible_layouts",
+    "size_from_row",
 ]

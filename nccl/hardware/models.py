@@ -6,8 +6,13 @@ Units stand in the field names: `_gbps` is 10^9 bit/s a direction, `_gib` is 2^3
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar
+
+#: Read by pydantic where a row is checked (see `catalog`): a key that no field has is an error.
+_CLOSED: Mapping[str, str] = {"extra": "forbid"}
 
 
 class Cloud(StrEnum):
@@ -33,6 +38,8 @@ class InterfaceType(StrEnum):
 
 @dataclass(frozen=True)
 class Gpu:
+    __pydantic_config__: ClassVar = _CLOSED
+
     model: str
     """Marketing name in NVML's spelling family: A100, H100, H200, B200, …"""
     count: int
@@ -40,7 +47,7 @@ class Gpu:
     """Memory of one GPU as its vendor names it."""
     compute_capability: int
     """NCCL's `sm`: 80, 90, 100."""
-    gpudirect_rdma: bool | None
+    gpudirect_rdma: bool | None = None
     """Whether the fabric's NICs reach GPU memory without a copy through host memory."""
 
 
@@ -74,31 +81,37 @@ class InterfaceLayout(StrEnum):
 
 
 @dataclass(frozen=True)
-class PciDevice:
-    busid: str
-    """NCCL's spelling: 12 lower-case characters, `dddd:bb:dd.f`."""
-
-
-@dataclass(frozen=True)
 class PciSwitch:
-    """A PCI switch with what hangs below it. `invented` ones do not exist in the guest (`ffff:ff:0N.0`)."""
+    """A PCI switch with what hangs below it; all in NCCL's spelling, 12 lower-case characters `dddd:bb:dd.f`."""
+
+    __pydantic_config__: ClassVar = _CLOSED
 
     busid: str
-    invented: bool
-    gpus: tuple[PciDevice, ...] = ()
-    nics: tuple[PciDevice, ...] = ()
+    gpus: tuple[str, ...] = ()
+    """Bus ids of the GPUs."""
+    nics: tuple[str, ...] = ()
+    """Bus ids of the fabric's NICs."""
+
+    @property
+    def invented(self) -> bool:
+        """Whether the switch stands in the file only: the vendors' files use `ffff:ff:0N.0` for those."""
+        return self.busid.startswith("ffff:")
 
 
 @dataclass(frozen=True)
 class NumaNode:
+    __pydantic_config__: ClassVar = _CLOSED
+
     numa: int
-    affinity: str | None
+    affinity: str | None = None
     """Comma-separated 32-bit hexadecimal words, most significant first; None: NCCL reads it from the host."""
     switches: tuple[PciSwitch, ...] = ()
 
 
 @dataclass(frozen=True)
 class CpuModel:
+    __pydantic_config__: ClassVar = _CLOSED
+
     arch: str
     vendor: str
     family: int
@@ -108,6 +121,8 @@ class CpuModel:
 @dataclass(frozen=True)
 class PciIds:
     """PCI identification of a device, hexadecimal with `0x`."""
+
+    __pydantic_config__: ClassVar = _CLOSED
 
     vendor: str
     device: str
@@ -119,12 +134,14 @@ class PciIds:
 class PciLayout:
     """Where GPUs and fabric NICs sit; present only where the vendor publishes it."""
 
+    __pydantic_config__: ClassVar = _CLOSED
+
     cpu: CpuModel
     numa_nodes: tuple[NumaNode, ...]
     link_speed: str
     """In a spelling that NCCL knows, such as `32 GT/s` or `32.0 GT/s PCIe`."""
     link_width: int
-    switch_class: str | None
+    switch_class: str
     gpu_class: str
     nic_class: str
     source: str
@@ -136,18 +153,20 @@ class PciLayout:
     """What no source states, in words a user can read."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NodeSize:
     """One instance type or VM size."""
+
+    __pydantic_config__: ClassVar = _CLOSED
 
     name: str
     cloud: Cloud
     vcpus: int
-    cpu_vendor: str | None
-    numa_nodes: int | None
+    cpu_vendor: str | None = None
+    numa_nodes: int | None = None
     memory_gib: float
     gpu: Gpu
-    local_nvme_gb: float | None
+    local_nvme_gb: float | None = None
     fabric: Fabric
     fabric_ports: int
     """EFA interfaces (EC2 `MaximumEfaInterfaces`) or InfiniBand ports."""
@@ -196,8 +215,8 @@ class NodeSize:
     unsupported_reason: str = ""
     notes: tuple[str, ...] = ()
     """What a buyer or operator of this size should know."""
-    field_sources: tuple[tuple[str, str], ...] = ()
-    """(field, source) for the fields that do not come from `source`."""
+    field_sources: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Field → source, for the fields that do not come from `source`."""
     unverified: tuple[str, ...] = ()
     """Statements of this row that no source confirms; shown where a user meets them."""
 
