@@ -20,3 +20,9 @@ TOPOLOGY: Final = f"{DIRECTORY}/topology.xml"
 """Installed for every size with a published layout; active only where the environment names it."""
 
 ENTRYPOINT: Final = "/usr/local/bin/gpu-fabric-entrypoint"
+
+SETUP: Final = "/usr/local/sbin/gpu-fabric-setup"
+"""The one script that cloud-init runs."""
+
+SETUP_STATUS: Final = "/var/lib/gpu-fabric/setup.status"
+"""One line: `running STEP`, `failed STEP (exit N)` or `ready`."""
