@@ -1,0 +1,1 @@
+"""Cloud resources as Pulumi components; import from `gpu_fabric.components`."""

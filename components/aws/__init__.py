@@ -1,0 +1,21 @@
+"""AWS: EFA nodes in one zone. `AwsGpuCluster` composes the others; each is usable alone."""
+
+from gpu_fabric.components.aws.access import AwsNodeAccess
+from gpu_fabric.components.aws.arguments import AwsGpuClusterArgs
+from gpu_fabric.components.aws.cluster import AwsGpuCluster
+from gpu_fabric.components.aws.network import AwsNetwork
+from gpu_fabric.components.aws.nodes import AwsNodes
+from gpu_fabric.components.aws.placement import AwsPlacement
+from gpu_fabric.components.aws.security_group import AwsFabricSecurityGroup
+from gpu_fabric.components.aws.template import AwsNodeTemplate
+
+__all__ = [
+    "AwsFabricSecurityGroup",
+    "AwsGpuCluster",
+    "AwsGpuClusterArgs",
+    "AwsNetwork",
+    "AwsNodeAccess",
+    "AwsNodeTemplate",
+    "AwsNodes",
+    "AwsPlacement",
+]

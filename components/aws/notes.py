@@ -1,0 +1,73 @@
+"""What is legal and worth knowing before it happens: said at preview, never refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpu_fabric.components.aws.settings import (
+    AwsClusterSettings,
+    CapacityBlock,
+    NodesAs,
+    PlacementKind,
+    Reservation,
+    Spot,
+    Updates,
+)
+from gpu_fabric.components.aws.template import ImageReference
+from gpu_fabric.nccl.hardware import InterfaceLayout, NodeSize
+
+
+def notes(settings: AwsClusterSettings, size: NodeSize, image: ImageReference) -> Iterator[str]:
+    """One sentence or two each, in the order of the settings."""
+    if image.floats:
+        yield (
+            f"image: {image.name} floats. Nodes that start later may get a newer image than those that run. Pin it "
+            "with `image.amiId`, or with `image.ssmParameter` and a version at its end (…/ami-id:42)."
+        )
+    if settings.image.ami_id is None and settings.image.ssm_parameter is None:
+        yield (
+            f"image: the root device of this image is taken to be {settings.image.root_device} (unverified: a preview "
+            "makes no look-up). If it is another, EC2 adds a second volume; set `image.rootDevice`."
+        )
+    if settings.updates is Updates.REPLACE:
+        what = "the fleet" if settings.nodes_as is NodesAs.FLEET else "every instance"
+        yield (
+            f"updates: replace. A change of image, user data, volume or interfaces terminates and replaces the nodes "
+            f"of {what}; training on them ends. `updates: keep` leaves running nodes alone."
+        )
+    if settings.placement_kind is PlacementKind.CREATE and isinstance(settings.capacity, Reservation):
+        yield (
+            "placement: a reservation made outside this new placement group may be refused with "
+            "InsufficientInstanceCapacity although it is free. Adopt the group that the reservation was made in."
+        )
+    if settings.placement_kind is PlacementKind.NONE and not isinstance(
+        settings.capacity, Reservation | CapacityBlock
+    ):
+        yield (
+            "placement: without a cluster placement group the nodes share a zone and nothing more; EFA works, with "
+            "longer paths between nodes."
+        )
+    if isinstance(settings.capacity, Spot):
+        yield "capacity: spot nodes are terminated two minutes after a notice; write checkpoints accordingly."
+    if isinstance(settings.capacity, CapacityBlock):
+        yield (
+            "capacity: a block terminates its nodes 30 minutes before it ends, and starts none before it begins or "
+            "above its size."
+        )
+    if settings.network.adopted and not settings.network.verify:
+        yield (
+            f"network: it is not checked that the adopted subnet is in {settings.zone} or has free addresses; "
+            "`network.verify: true` looks it up at preview, with a login."
+        )
+    if settings.network.security_group_ids:
+        yield (
+            "network: it is not checked that an adopted security group allows all traffic to and from itself; EFA "
+            "needs both rules, by the group's id."
+        )
+    if settings.interfaces is InterfaceLayout.MAXIMUM_IP_BANDWIDTH:
+        yield (
+            "interfaces: with several addresses in one subnet a node needs a route table and a rule for each "
+            "interface; AWS's GPU images set them up, other images may not."
+        )
+    for statement in size.unverified:
+        yield f"{size.name}: unverified: {statement}"

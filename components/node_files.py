@@ -1,0 +1,102 @@
+"""What a node gets at its first boot, from the settings of any cloud: rendered once, measured, and explained."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gpu_fabric.components.problems import Problem
+from gpu_fabric.nccl.bootstrap import cloud_config, user_data
+from gpu_fabric.nccl.environment import EnvironmentInputError, environment
+from gpu_fabric.nccl.hardware import NodeSize
+
+
+class TopologyUse(StrEnum):
+    """What becomes of our topology XML on the node."""
+
+    DEFAULT = "default"
+    """What the catalog says for the size: active where the platform needs one, else only installed."""
+    ACTIVE = "active"
+    INSTALLED = "installed"
+
+
+_TOPOLOGY_FILE: Mapping[TopologyUse, bool | None] = {
+    TopologyUse.DEFAULT: None,
+    TopologyUse.ACTIVE: True,
+    TopologyUse.INSTALLED: False,
+}
+
+
+@dataclass(frozen=True)
+class NodeFiles:
+    text: str
+    """The cloud-config as a person reads it."""
+    compressed: bytes
+    """The same as gzip, which cloud-init unpacks on both clouds; the clouds' limits count these bytes."""
+    notes: tuple[str, ...]
+    """What lint says about the user's own variables, worth knowing before a node starts."""
+
+    @property
+    def encoded(self) -> str:
+        """base64, as both clouds' requests carry it."""
+        return base64.b64encode(self.compressed).decode()
+
+
+def node_files(
+    size: NodeSize,
+    *,
+    overrides: Mapping[str, str],
+    topology: TopologyUse,
+    commands_after: Sequence[str],
+) -> NodeFiles:
+    """The files of a node of this size. Raises EnvironmentInputError where the user's variables are malformed."""
+    variables = environment(size, overrides=overrides, topology_file=_TOPOLOGY_FILE[topology])
+    text = cloud_config(size, environment=variables, extra_commands=commands_after)
+    notes = tuple(
+        f"nccl.environment: {finding.what} {finding.remedy} ({finding.code}; {finding.source})"
+        for finding in variables.findings
+    )
+    return NodeFiles(text, user_data(text), notes)
+
+
+def problems_of_node_files(
+    size: NodeSize,
+    *,
+    overrides: Mapping[str, str],
+    topology: TopologyUse,
+    commands_after: Sequence[str],
+    limit: int,
+    cloud: str,
+) -> list[Problem]:
+    """What is wrong with what the user adds to a node: malformed variables, no layout to activate, too many bytes."""
+    if topology is TopologyUse.ACTIVE and size.pci is None:
+        return [
+            Problem(
+                ("nccl", "topology"),
+                f"no PCI layout of {size.name} is published, so there is no topology file to activate",
+                "set `topology: default`, or describe the size with its layout under `fabric.sizes`",
+            )
+        ]
+    try:
+        files = node_files(size, overrides=overrides, topology=topology, commands_after=commands_after)
+    except EnvironmentInputError as refused:
+        return [_problem(problem) for problem in refused.problems]
+    count = len(files.compressed)
+    if count <= limit:
+        return []
+    return [
+        Problem(
+            ("bootstrap", "after"),
+            f"the node's start-up data is {count:,} bytes after gzip, and {cloud} takes {limit:,}",
+            "move commands into a script that the node downloads, or into the image",
+        )
+    ]
+
+
+def _problem(text: str) -> Problem:
+    where, _, rest = text.partition(": ")
+    what, _, remedy = rest.partition("; ")
+    path = ("nccl", "environment", *where.split(".")[1:]) if where.startswith("overrides") else ("nccl",)
+    return Problem(path, what, remedy or "mend the value")

@@ -1,0 +1,48 @@
+"""What is wrong with an input, said to the person who wrote it: all of it at once, each with place and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    path: Path
+    """Keys from the top of the input to the value, such as `("fabric", "aws", "nodes")`."""
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{render_path(self.path)}: {self.what}; {self.remedy}"
+
+
+def render_path(path: Path) -> str:
+    """`fabric.aws.bootstrap.before[1]`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if text else part
+    return text
+
+
+class InvalidInputError(ValueError):
+    """An input with problems. Nothing was declared."""
+
+    def __init__(self, subject: str, problems: Sequence[Problem]) -> None:
+        self.subject = subject
+        self.problems = tuple(problems)
+        number = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
+        lines = [f"  {problem}" for problem in problems]
+        super().__init__("\n".join([f"{subject} has {number}; nothing was planned:", *lines]))
+
+
+def raise_if_any(subject: str, problems: Iterable[Problem]) -> None:
+    """Raise one InvalidInputError for all `problems`, in the order of their paths."""
+    found = sorted(set(problems), key=lambda problem: [str(part) for part in problem.path])
+    if found:
+        raise InvalidInputError(subject, found)

@@ -1,0 +1,138 @@
+"""Run `pulumi` for one stack, against simulated clouds or real ones."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TextIO
+
+from gpu_fabric.engine.binary import Engine, find_engine
+from gpu_fabric.engine.simulation import Simulation
+from gpu_fabric.engine.stack_file import copy_for_simulation, read_stack_file
+
+#: Commands that a simulated run answers without asking; a real one asks at the keyboard.
+_CONFIRMED = ("up", "destroy", "refresh")
+
+#: The engine says this for every plugin that it takes from PATH, which is how a simulated cloud is found.
+_FROM_PATH = re.compile(r"^(warning: )?using pulumi-[\w-]+ from \$PATH at .*$")
+
+#: The engine's warning that an SDK asked for a plugin version and the plugin on PATH has another.
+_NOISE = (_FROM_PATH,)
+
+
+@dataclass(frozen=True)
+class Request:
+    """One `pulumi` command on one stack of the project in `project`."""
+
+    command: str
+    stack: str
+    project: Path
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def stack_file(self) -> Path:
+        return self.project / f"Pulumi.{self.stack}.yaml"
+
+
+def is_noise(line: str) -> bool:
+    """Whether a line of the engine's messages says only how a plugin was found."""
+    return any(pattern.match(line.strip()) for pattern in _NOISE)
+
+
+def _copy_without_noise(source: IO[str], target: TextIO) -> None:
+    for line in source:
+        if not is_noise(line):
+            target.write(line)
+            target.flush()
+
+
+def _pulumi(engine: Engine, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> int:
+    """Run the engine with its plan on stdout as it is and its messages without the noise."""
+    with subprocess.Popen(
+        [engine.path, *arguments], cwd=folder, env=dict(environment), stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        reader = threading.Thread(target=_copy_without_noise, args=(process.stderr, sys.stderr), daemon=True)
+        reader.start()
+        try:
+            process.wait()
+        except KeyboardInterrupt:
+            # The engine got the interrupt too and is finishing what it had begun.
+            process.wait()
+        reader.join(timeout=5)
+    return process.returncode
+
+
+def run_simulated(request: Request, simulation: Simulation) -> int:
+    """Run `request` on the real engine with simulated clouds. Nothing outside `simulation.folder` is written."""
+    target = simulation.stacks / request.stack_file.name
+    engine = find_engine()
+    environment = simulation.prepare(engine)
+    copy = copy_for_simulation(request.stack_file, target)
+    say = sys.stderr
+    print(
+        f"simulated clouds answer this run of stack {request.stack}: no account is touched "
+        f"(Pulumi engine {engine.version}, {engine.origin})",
+        file=say,
+        flush=True,
+    )
+    if copy.replaced_secrets:
+        print(
+            f"{copy.replaced_secrets} encrypted value(s) of {request.stack_file.name} are placeholders in this run",
+            file=say,
+            flush=True,
+        )
+    settings = ["--stack", request.stack, "--config-file", str(target)]
+    if not _stack_exists(simulation, request):
+        code = _create_stack(engine, request, target, environment)
+        if code:
+            return code
+    arguments = [request.command, *settings, "--non-interactive"]
+    if request.command in _CONFIRMED:
+        arguments += ["--yes"]
+    if request.command == "preview":
+        arguments += ["--suppress-progress"]
+    if request.command in ("up", "destroy"):
+        arguments += ["--skip-preview", "--suppress-progress"]
+    return _pulumi(engine, [*arguments, *request.arguments], request.project, environment)
+
+
+def run_real(request: Request, environment: Mapping[str, str]) -> int:
+    """Run `request` with the user's login, the vendors' plugins, and nothing of the simulated clouds."""
+    read_stack_file(request.stack_file)
+    engine = find_engine(complete=True)
+    return _pulumi(
+        engine, [request.command, "--stack", request.stack, *request.arguments], request.project, environment
+    )
+
+
+def _project_name(project: Path) -> str:
+    import yaml
+
+    return yaml.safe_load((project / "Pulumi.yaml").read_text(encoding="utf-8"))["name"]
+
+
+def _stack_exists(simulation: Simulation, request: Request) -> bool:
+    """Whether the folder's backend holds the stack (asking the engine would cost a second)."""
+    stacks = simulation.folder / "state" / ".pulumi" / "stacks" / _project_name(request.project)
+    return any(stacks.glob(f"{request.stack}.json*"))
+
+
+def _create_stack(engine: Engine, request: Request, config: Path, environment: Mapping[str, str]) -> int:
+    """Make the stack in the folder's backend, and keep the salt that the engine writes in our copy."""
+    done = subprocess.run(
+        [engine.path, "stack", "init", request.stack, "--non-interactive", "--config-file", str(config)],
+        cwd=request.project,
+        env={**environment, "PULUMI_SKIP_UPDATE_CHECK": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.stderr.write(done.stderr)
+    return done.returncode

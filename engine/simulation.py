@@ -1,0 +1,88 @@
+"""A folder that holds everything of a simulated run, and the environment that keeps the engine inside it.
+
+<folder>/bin        the providers and the language host that answer (scripts)
+<folder>/home       PULUMI_HOME: the engine's workspaces, plugins, logs
+<folder>/state      the backend: stacks and their state
+<folder>/stacks     copies of the stack files
+<folder>/passphrase of this folder's secrets, made at random
+<folder>/clouds.sqlite  what the simulated clouds hold
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpu_fabric.engine.binary import Engine
+
+#: A user's own settings for Pulumi and for the clouds: none of them reaches a simulated run.
+_FOREIGN_PREFIXES = ("PULUMI_", "AWS_", "ARM_", "AZURE_", "EQUINIX_", "MEGAPORT_")
+
+
+@dataclass(frozen=True)
+class Simulation:
+    folder: Path
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "clouds.sqlite"
+
+    @property
+    def faults(self) -> Path:
+        """Switches of the simulated clouds (docs/simulated-clouds.md); absent: nothing fails."""
+        return self.folder / "faults.json"
+
+    @property
+    def stacks(self) -> Path:
+        return self.folder / "stacks"
+
+    def prepare(self, engine: Engine) -> dict[str, str]:
+        """Make what is missing of the folder; the environment for `pulumi`."""
+        for name in ("bin", "home", "state", "stacks"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        passphrase = self.folder / "passphrase"
+        if not passphrase.exists():
+            passphrase.touch(mode=0o600)
+            passphrase.write_text(secrets.token_urlsafe(24), encoding="utf-8")
+        self._write_plugins(engine)
+        return self.environment(engine, os.environ)
+
+    def environment(self, engine: Engine, base: Mapping[str, str]) -> dict[str, str]:
+        """`base` without anybody's Pulumi or cloud settings, and with this folder's."""
+        kept = {name: value for name, value in base.items() if not name.startswith(_FOREIGN_PREFIXES)}
+        path = [str(self.folder / "bin"), str(engine.path.parent), kept.get("PATH", os.defpath)]
+        return {
+            **kept,
+            "PATH": os.pathsep.join(path),
+            "PULUMI_HOME": str(self.folder / "home"),
+            "PULUMI_BACKEND_URL": (self.folder / "state").as_uri(),
+            "PULUMI_CONFIG_PASSPHRASE_FILE": str(self.folder / "passphrase"),
+            "PULUMI_SKIP_UPDATE_CHECK": "1",
+            "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "1",
+            "GPU_FABRIC_REHEARSAL_DB": str(self.database),
+            "GPU_FABRIC_REHEARSAL_FAULTS": str(self.faults),
+            "GPU_FABRIC_CLOUD": "simulated",
+        }
+
+    def _write_plugins(self, engine: Engine) -> None:
+        """Put the simulated providers where the engine looks first, and a language host where it has none."""
+        folder = self.folder / "bin"
+        command = [sys.executable, "-m", "gpu_fabric.rehearsal", "plugins", str(folder)]
+        command += ["--python", sys.executable]
+        if engine.python_host is not None:
+            command += ["--without-language-host"]
+        home_of_package = str(Path(__file__).parents[2])
+        stamp = folder / ".written-by"
+        wanted = "\n".join([*command, home_of_package])
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+            return
+        environment = {**os.environ, "PYTHONPATH": home_of_package}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        if done.returncode:
+            raise RuntimeError(f"the simulated clouds could not be set up:\n{done.stderr.strip()}")
+        stamp.write_text(wanted, encoding="utf-8")
