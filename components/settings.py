@@ -276,24 +276,37 @@ def read(
                     current = _with(current, location, example)
             if current == before:
                 break
-    if instance is not None and checks is not None:
-        for found in checks(instance):
-            place = tuple(to_camel(part) if isinstance(part, str) else part for part in found.path)
-            if not any(place[: len(stand_in)] == stand_in for stand_in in map(_camel, stand_ins)):
-                problems.append(found)
-    spell = to_camel if spelling is Spelling.CAMEL else to_snake
-    rendered = [
-        Problem(
-            (
-                *path,
-                *(spell(part) if isinstance(part, str) and _is_key(part) else part for part in found.path),
-            ),
-            found.what,
-            found.remedy,
-        )
-        for found in problems
-    ]
+    named = _names(model)
+    found_by_checks = checks(instance) if instance is not None and checks is not None else []
+    for found in found_by_checks:
+        place = _spelled(found.path, named, Spelling.CAMEL)
+        if not any(place[: len(stand_in)] == stand_in for stand_in in stand_ins):
+            problems.append(Problem(place, found.what, found.remedy))
+    if spelling is Spelling.SNAKE:
+        problems = [
+            Problem(_spelled(found.path, named, spelling), found.what, found.remedy) for found in problems
+        ]
+    rendered = [Problem((*path, *found.path), found.what, found.remedy) for found in problems]
     return (instance if not problems else None), rendered
+
+
+def _names(model: type[BaseModel]) -> frozenset[str]:
+    """The keys of `model` and of all models below it, in snake_case."""
+    below = {
+        one
+        for field in model.model_fields.values()
+        for one in _flatten(field.annotation)
+        if isinstance(one, type) and issubclass(one, BaseModel)
+    }
+    return frozenset(model.model_fields).union(*map(_names, below))
+
+
+def _spelled(path: Path, named: frozenset[str], spelling: Spelling) -> Path:
+    """`path` with our keys in `spelling`; a user's own key, such as a tag, keeps its own."""
+    convert = to_camel if spelling is Spelling.CAMEL else to_snake
+    return tuple(
+        convert(part) if isinstance(part, str) and to_snake(part) in named else part for part in path
+    )
 
 
 def _in_camel_case(model: type[BaseModel] | None, given: Any) -> Any:
@@ -310,12 +323,3 @@ def _in_camel_case(model: type[BaseModel] | None, given: Any) -> Any:
         else:
             converted[name] = _in_camel_case(inner, value)
     return converted
-
-
-def _camel(path: Path) -> Path:
-    return tuple(to_camel(part) if isinstance(part, str) else part for part in path)
-
-
-def _is_key(part: str) -> bool:
-    """Whether a path's part is one of our keys (a user's own key, such as a tag, keeps its spelling)."""
-    return part.isidentifier() and not part.isupper()

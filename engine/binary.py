@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -194,7 +194,7 @@ def _first_line(error: Exception) -> str:
 
 
 @contextmanager
-def _alone(target: Path) -> Iterator[None]:
+def _alone(target: Path) -> Generator[None]:
     """Hold the lock of `target`: two runs at once make one engine, not two."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with (target.parent / f".{target.name}.lock").open("w") as lock:
@@ -203,7 +203,7 @@ def _alone(target: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _appearing(target: Path) -> Iterator[Path | None]:
+def _appearing(target: Path) -> Generator[Path | None]:
     """A folder to fill that becomes `target` in one step; None where another run has made it meanwhile."""
     if target.exists():
         yield None

@@ -87,8 +87,8 @@ def _instance_type(settings: AwsClusterSettings, around: Surroundings) -> Iterat
     elif not size.supported:
         yield Problem(
             ("instance_type",),
-            f"{size.name} is not laid out by this release: {size.unsupported_reason}",
-            f"give one of {with_efa}",
+            f"{size.name} is not laid out by this release",
+            size.unsupported_reason.removesuffix("."),
         )
     elif size.fabric is not Fabric.EFA:
         yield Problem(("instance_type",), f"{size.name} has no EFA", f"give one of {with_efa}")
@@ -289,7 +289,7 @@ def _capacity(settings: AwsClusterSettings, around: Surroundings) -> Iterator[Pr
         )
     size = find_size(settings, around)
     usage = _USAGE_CLASS[capacity.kind]
-    if size is not None and size.usage_classes and usage not in size.usage_classes:
+    if size is not None and size.supported and size.usage_classes and usage not in size.usage_classes:
         yield Problem(
             ("capacity", "kind"),
             f"{size.name} is not sold as {usage}",

@@ -1,0 +1,80 @@
+# Everything that a fresh machine needs is installed by the first target that needs it.
+
+STACK ?= dev
+CLOUD ?= simulated
+ARGS  ?=
+PYTHON ?= python3
+
+BIN   := .venv/bin
+PULUMI := $(BIN)/python -m gpu_fabric.engine
+RUN   := --stack $(STACK) --cloud $(CLOUD)
+# On GitHub and other CI systems as at a desk: one worker a core.
+WORKERS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help preview up refresh destroy test test-slow lint format benchmark clouds forget lock clean
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo
+	@echo "  STACK=dev                  the stack; its file is Pulumi.<stack>.yaml"
+	@echo "  CLOUD=simulated|real       simulated clouds (no account), or your own login and the vendors' providers"
+	@echo "  ARGS='--diff'              more arguments for pulumi"
+
+preview: .venv/.ready ## Plan the stack on the real Pulumi engine
+	@$(PULUMI) preview $(RUN) -- $(ARGS)
+
+up: .venv/.ready ## Make what the plan says
+	@$(PULUMI) up $(RUN) -- $(ARGS)
+
+refresh: .venv/.ready ## Compare the state with what the cloud holds
+	@$(PULUMI) refresh $(RUN) -- $(ARGS)
+
+destroy: .venv/.ready ## Remove everything of the stack
+	@$(PULUMI) destroy $(RUN) -- $(ARGS)
+
+test: .venv/.ready-dev ## All tests that run without a cloud account, a GPU or the internet
+	@scripts/system-packages
+	@$(BIN)/python -m gpu_fabric.engine find
+	@$(BIN)/pytest -n $(WORKERS) $(ARGS)
+
+test-slow: .venv/.ready-dev ## The tests that take minutes
+	@$(BIN)/pytest -n $(WORKERS) -m slow $(ARGS)
+
+lint: .venv/.ready-dev ## Style, types, and shell scripts
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ty check
+	@$(BIN)/shellcheck $$(git ls-files | xargs grep -lE '^#!.*\b(ba)?sh$$')
+
+format: .venv/.ready-dev ## Mend the style
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+benchmark: .venv/.ready-dev ## Preview time and resource counts, side by side
+	@$(BIN)/python -m benchmarks.preview $(ARGS)
+
+clouds: .venv/.ready ## What the simulated clouds hold
+	@GPU_FABRIC_REHEARSAL_DB=.rehearsal/clouds.sqlite $(BIN)/python -m gpu_fabric.rehearsal show
+
+forget: ## Throw the simulated clouds and their stacks away
+	rm -rf .rehearsal
+
+lock: .venv/.ready-dev ## Pin the newest versions that pyproject.toml allows
+	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --all-extras --no-header pyproject.toml -o requirements.txt
+	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --group dev -c requirements.txt --no-header pyproject.toml -o requirements-dev.txt
+
+clean: forget ## The same, and the environment
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version.split()[0])'
+	$(PYTHON) -m venv .venv
+
+.venv/.ready: requirements.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+.venv/.ready-dev: requirements-dev.txt .venv/.ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@
