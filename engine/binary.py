@@ -219,6 +219,7 @@ def _appearing(target: Path) -> Generator[Path | None]:
 def _go_build(go: str, output: Path, say: TextIO) -> None:
     """Build the engine into `output`, saying how far it is."""
     module = Path(__file__).resolve().parent
+    output.parent.mkdir(parents=True)
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
     print(
         f"building the Pulumi engine v{ENGINE_VERSION} from its Go module (once, about 5 minutes on two cores) …",
