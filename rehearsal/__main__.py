@@ -1,0 +1,189 @@
+"""The command line of the simulated clouds: ``python -m gpu_fabric.rehearsal``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .clouds import CLOUDS, load
+from .core.provider import DATABASE
+from .core.sdk_schema import extract
+from .core.store import Store
+
+HOME = Path(__file__).absolute().parents[len((__package__ or "").split("."))]
+"""The folder that holds the package, so that a script finds it from anywhere."""
+
+
+@click.group()
+@click.option(
+    "--database",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar=DATABASE,
+    help=f"The simulated clouds' database; {DATABASE} if not given.",
+)
+@click.pass_context
+def main(context: click.Context, database: Path | None) -> None:
+    """Simulated clouds for the real Pulumi engine: no account is touched."""
+    context.obj = database
+
+
+def _store(database: Path | None) -> Store:
+    if database is None:
+        raise click.UsageError(f"which database? Give --database or set {DATABASE}")
+    if not database.exists():
+        raise click.UsageError(f"{database}: no such database: nothing has been simulated yet")
+    return Store(database)
+
+
+@main.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--python", default=sys.executable, help="The interpreter that the scripts start.", show_default=True
+)
+@click.option(
+    "--without-language-host", is_flag=True, help="No pulumi-language-python: Pulumi's own is there."
+)
+def plugins(folder: Path, python: str, without_language_host: bool) -> None:
+    """Write the executables that the engine looks for on PATH into FOLDER.
+
+    One pulumi-resource-CLOUD for each simulated cloud, and pulumi-language-python.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    modules = {f"pulumi-resource-{name}": f"{__package__}.{package}" for name, package in CLOUDS.items()}
+    if not without_language_host:
+        modules["pulumi-language-python"] = f"{__package__}.language_python"
+    for name, module in modules.items():
+        script = folder / name
+        script.write_text(
+            "#!/bin/sh\n"
+            f"PYTHONPATH={shlex.quote(str(HOME))}${{PYTHONPATH:+:$PYTHONPATH}}\n"
+            "export PYTHONPATH\n"
+            f'exec {shlex.quote(python)} -m {module} "$@"\n'
+        )
+        script.chmod(0o755)
+        click.echo(script)
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True, help="Everything, as JSON.")
+@click.option("--cloud", type=click.Choice(sorted(CLOUDS)), help="One cloud only.")
+@click.pass_obj
+def show(database: Path | None, as_json: bool, cloud: str | None) -> None:
+    """List what the simulated clouds hold. Secret values are not shown."""
+    objects = _store(database).dump(cloud)
+    if as_json:
+        click.echo(json.dumps(objects, indent=2))
+        return
+    if not objects:
+        click.echo("The simulated clouds are empty.")
+    for each in objects:
+        properties = each["properties"]
+        label = (properties.get("tags") or {}).get("Name") or properties.get("name") or ""
+        click.echo(f"{each['kind']:<48} {each['id']:<24} {label}".rstrip())
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_obj
+def journal(database: Path | None, as_json: bool) -> None:
+    """List what was asked of the simulated clouds, in order."""
+    lines = _store(database).journal()
+    if as_json:
+        click.echo(json.dumps(lines, indent=2))
+        return
+    for each in lines:
+        click.echo(
+            f"{each['operation']:<7} {each['kind']:<48} {each['name']:<32} {each['outcome']:<24} {each['id']}"
+        )
+
+
+@main.command()
+@click.argument("kind")
+@click.argument("id")
+@click.argument("property")
+@click.argument("value")
+@click.pass_obj
+def drift(database: Path | None, kind: str, id: str, property: str, value: str) -> None:
+    """Change PROPERTY of an object behind Pulumi's back, as somebody at the console would.
+
+    KIND is the resource type (aws:ec2/vpc:Vpc), PROPERTY a path (tags.Name), VALUE is JSON, or text.
+    """
+    store = _store(database)
+    cloud = kind.partition(":")[0]
+    if cloud not in CLOUDS:
+        raise click.UsageError(
+            f"{kind}: no simulated cloud has such a type; there are {', '.join(sorted(CLOUDS))}"
+        )
+    with store.transaction(cloud) as tx:
+        properties = tx.get(kind, id)
+        if properties is None:
+            held = ", ".join(held for held, _ in tx.find(kind)) or "none"
+            raise click.UsageError(f"{kind} {id}: not there; of that type the simulated cloud holds {held}")
+        *parents, last = property.split(".")
+        target: Any = properties
+        for name in parents:
+            target = target.setdefault(name, {})
+        before, target[last] = target.get(last), _value(value)
+        tx.put(kind, id, properties, tx.secrets(kind, id))
+        tx.record("drift", kind, id, property, "done")
+    click.echo(f"{kind} {id}: {property} was {json.dumps(before)}, is {json.dumps(target[last])}")
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+@main.command()
+@click.argument("kind")
+@click.argument("id")
+@click.pass_obj
+def lose(database: Path | None, kind: str, id: str) -> None:
+    """Remove an object behind Pulumi's back."""
+    with _store(database).transaction(kind.partition(":")[0]) as tx:
+        if not tx.remove(kind, id):
+            raise click.UsageError(f"{kind} {id}: not there")
+        tx.record("lose", kind, id, "", "done")
+    click.echo(f"{kind} {id}: gone")
+
+
+@main.command()
+@click.pass_obj
+def forget(database: Path | None) -> None:
+    """Empty the simulated clouds. Pulumi's own state is not touched."""
+    _store(database).forget()
+    click.echo(f"{os.fspath(database or '')}: empty")
+
+
+@main.command()
+@click.argument("cloud", type=click.Choice(sorted(CLOUDS)))
+def types(cloud: str) -> None:
+    """List the resource types and look-ups that a simulated cloud knows."""
+    known = load(cloud)
+    for token in sorted([*known.by_token, *known.functions_by_token]):
+        click.echo(token)
+
+
+@main.command()
+@click.argument("cloud", type=click.Choice(sorted(CLOUDS)))
+def schema(cloud: str) -> None:
+    """Write a simulated cloud's schema.json anew from the vendor's installed SDK."""
+    known = load(cloud)
+    found = extract(known.name, known.by_token, known.functions_by_token)
+    path = known.folder / "schema.json"
+    path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
+    click.echo(
+        f"{path}: {len(found['types'])} types, {len(found['functions'])} functions, {found['version']}"
+    )
+
+
+if __name__ == "__main__":
+    main(prog_name=f"python -m {__package__}")

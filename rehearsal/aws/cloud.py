@@ -1,0 +1,57 @@
+"""The simulated AWS as one piece: what it knows, and the manners of pulumi-aws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import Problem
+from ..core.resource import Call, Cloud
+from ..core.values import is_unknown
+from . import security_group, subnet, vpc
+from .account import ACCOUNT, all_tags, configured_region, region_of, regions
+from .errors import refusal_text
+
+_SUBJECTS = (vpc, subnet, security_group)
+
+
+def check_config(config: Mapping[str, Any]) -> Iterator[Problem]:
+    """What pulumi-aws refuses of its own settings (provider/resources.go, validateRegion)."""
+    region = configured_region(config)
+    if is_unknown(config.get("region")):
+        return
+    if not region:
+        yield Problem(
+            "region",
+            "Missing region information\nThe AWS region isn't set in the Pulumi configuration nor the environment. "
+            "Set it with `pulumi config set aws:region us-west-2` or the AWS_REGION environment variable",
+        )
+    elif region not in regions():
+        yield Problem("region", f"Invalid AWS Region: {region}")
+
+
+def common_outputs(call: Call) -> dict[str, Any]:
+    """The outputs that nearly every AWS resource has: its region, and all its tags."""
+    names = CLOUD.type_schema(call.type.token).outputs
+    outputs: dict[str, Any] = {}
+    if "region" in names:
+        outputs["region"] = region_of(call)
+    if "tagsAll" in names:
+        outputs["tagsAll"] = all_tags(call)
+    return outputs
+
+
+CLOUD = Cloud(
+    name="aws",
+    folder=Path(__file__).parent,
+    types=tuple(each for subject in _SUBJECTS for each in subject.TYPES),
+    functions=tuple(each for subject in _SUBJECTS for each in getattr(subject, "FUNCTIONS", ())),
+    notice=f"simulated aws: no account is touched (every ARN carries the account {ACCOUNT})",
+    refusal=refusal_text,
+    check_config=check_config,
+    common_outputs=common_outputs,
+    # EC2 API Reference, error codes; terraform-provider-aws tries max_retries times, 25 if not set.
+    throttling=("RequestLimitExceeded", "Request limit exceeded."),
+    retries=lambda config: int(config.get("maxRetries") or 25),
+)
