@@ -99,4 +99,4 @@ def _problem(text: str) -> Problem:
     where, _, rest = text.partition(": ")
     what, _, remedy = rest.partition("; ")
     path = ("nccl", "environment", *where.split(".")[1:]) if where.startswith("overrides") else ("nccl",)
-    return Problem(path, what, remedy or "mend the value")
+    return Problem(path, what, remedy or "mend it")

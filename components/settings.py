@@ -6,6 +6,7 @@ closed: an unknown one is a problem, with the nearest known key.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
@@ -47,14 +48,14 @@ class Settings(BaseModel):
 
 def _whole_number(value: Any) -> int:
     # Other languages' numbers arrive as floats, so 4.0 is the whole number 4.
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():
         raise ValueError(f"{value!r} is not a whole number")
     return int(value)
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} is not a number")  # noqa: TRY004  pydantic reports a ValueError
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a number")
     return float(value)
 
 
@@ -168,7 +169,9 @@ def _problem(error: Mapping[str, Any], model: type[BaseModel], given: Any, spell
                 location, f"{value!r} is not a choice", _remedy_for_choice(str(context["expected"]))
             )
         case "union_tag_not_found":
-            return Problem((*location, "kind"), "is missing", "give the `kind`, for example `kind: onDemand`")
+            field = _field(model, location, given)
+            tags = [repr(_tag(one)) for one in _flatten(field.annotation) if _tag(one)] if field else []
+            return Problem((*location, "kind"), "is missing", f"give the `kind`, one of {', '.join(tags)}")
         case "union_tag_invalid":
             return Problem(
                 (*location, "kind"),

@@ -1,0 +1,241 @@
+"""What a Pulumi program would register, recorded without an engine, a provider or a cloud.
+
+`record` runs any program; `declare` runs one with an `AwsGpuCluster`. Every recording stands alone: its own monitor,
+root stack, configuration and event loop, so that neither order nor number of recordings matters.
+
+What the cloud would compute is answered in the cloud's own form (ids, ARNs, addresses) and depends on a resource's
+type and name only, so that two recordings of the same program are equal.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+from pulumi.runtime import mocks as pulumi_mocks
+from pulumi.runtime import rpc, stack, sync_await
+from pulumi.runtime.config import set_all_config
+from pulumi.runtime.settings import set_root_resource
+
+REGION = "us-east-1"
+ACCOUNT = "123456789012"
+PROJECT, STACK = "gpu-fabric", "test"
+
+#: Type → the prefix of its ids, where the cloud makes them up; any other type's id is its name.
+ID_PREFIXES: Mapping[str, str] = {
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": "sg",
+    "aws:ec2/eip:Eip": "eipalloc",
+    "aws:ec2/instance:Instance": "i",
+    "aws:ec2/internetGateway:InternetGateway": "igw",
+    "aws:ec2/launchTemplate:LaunchTemplate": "lt",
+    "aws:ec2/natGateway:NatGateway": "nat",
+    "aws:ec2/route:Route": "r",
+    "aws:ec2/routeTable:RouteTable": "rtb",
+    "aws:ec2/routeTableAssociation:RouteTableAssociation": "rtbassoc",
+    "aws:ec2/securityGroup:SecurityGroup": "sg",
+    "aws:ec2/subnet:Subnet": "subnet",
+    "aws:ec2/vpc:Vpc": "vpc",
+    "aws:ec2/vpcEndpoint:VpcEndpoint": "vpce",
+    "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "sgr",
+    "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "sgr",
+}
+
+
+def cloud_id(prefix: str, seed: str) -> str:
+    """An id in EC2's form, 17 hexadecimal digits, the same for the same seed."""
+    return f"{prefix}-{hashlib.sha256(seed.encode()).hexdigest()[:17]}"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """One registered resource, as the engine would have been told of it."""
+
+    type: str
+    name: str
+    inputs: Mapping[str, Any]
+    """The provider's property names (camelCase) with plain values; outputs of other resources are resolved."""
+    id: str
+    """The id that the recording gave it; empty for a component."""
+    urn: str
+    parent: str
+    """URN of the parent; the engine's URNs have longer types, so compare only within one recording."""
+    depends_on: tuple[str, ...] = ()
+    """URNs of all dependencies, explicit ones and those through outputs."""
+    ignore_changes: tuple[str, ...] = ()
+    replace_on_changes: tuple[str, ...] = ()
+    delete_before_replace: bool = False
+    protect: bool = False
+    aliases: int = 0
+    """How many aliases the resource was registered with."""
+
+    @property
+    def custom(self) -> bool:
+        """Whether a provider manages it; false for a component."""
+        return bool(self.id)
+
+
+@dataclass(frozen=True)
+class Invoked:
+    """One look-up."""
+
+    token: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Recording:
+    resources: list[Declared] = field(default_factory=list)
+    """In order of registration, components included."""
+    invokes: list[Invoked] = field(default_factory=list)
+    messages: list[tuple[str, str]] = field(default_factory=list)
+    """(level, text) of what the program logged; level is `info`, `warning` or `error`."""
+    outputs: dict[str, Any] = field(default_factory=dict)
+    """What the program returned, resolved."""
+
+    def of_type(self, type_: str) -> list[Declared]:
+        return [resource for resource in self.resources if resource.type == type_]
+
+    def one(self, type_: str) -> Declared:
+        (found,) = self.of_type(type_)
+        return found
+
+    @property
+    def custom(self) -> list[Declared]:
+        """The resources that a provider would manage."""
+        return [resource for resource in self.resources if resource.custom]
+
+
+def _computed(type_: str, name: str, id_: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What the provider adds to a resource's inputs, as far as programs of ours read it."""
+    service = type_.partition(":")[2].partition("/")[0]
+    computed: dict[str, Any] = {
+        "arn": f"arn:aws:{service}:{REGION}:{ACCOUNT}:{name}",
+        "name": inputs.get("name", id_),
+    }
+    if type_ == "aws:ec2/launchTemplate:LaunchTemplate":
+        computed |= {"latestVersion": 1, "defaultVersion": 1}
+    if type_ == "aws:ec2/instance:Instance":
+        last = int(hashlib.sha256(name.encode()).hexdigest(), 16) % 250 + 4
+        computed |= {"privateIp": f"10.100.16.{last}"}
+    return computed
+
+
+class _Mocks(pulumi_mocks.Mocks):
+    def __init__(self, recording: Recording, answers: Mapping[str, Mapping[str, Any]]) -> None:
+        self._recording, self._answers = recording, answers
+
+    def call(self, args: pulumi_mocks.MockCallArgs) -> tuple[dict, list[tuple[str, str]] | None]:
+        self._recording.invokes.append(Invoked(args.token, args.args))
+        return {**args.args, **self._answers.get(args.token, {})}, None
+
+    def new_resource(self, args: pulumi_mocks.MockResourceArgs) -> tuple[str | None, dict]:
+        if not args.custom:
+            return "", dict(args.inputs)
+        prefix = ID_PREFIXES.get(args.typ)
+        # A provider names what has no name, with seven digits behind the resource's name (Pulumi, "Auto-naming").
+        named = f"{args.name}-{hashlib.sha256(args.name.encode()).hexdigest()[:7]}"
+        id_ = cloud_id(prefix, f"{args.typ} {args.name}") if prefix else args.inputs.get("name", named)
+        return id_, {**args.inputs, **_computed(args.typ, args.name, id_, args.inputs)}
+
+
+class _Monitor(pulumi_mocks.MockMonitor):
+    """Sees the whole request, where `Mocks.new_resource` sees type, name and inputs only."""
+
+    def __init__(self, mocks: _Mocks, recording: Recording) -> None:
+        super().__init__(mocks)
+        self._recording = recording
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802
+        if self.make_urn(request.parent, request.type, request.name) in self.resources:
+            # The engine refuses it; the SDK's mocks would let the later resource win.
+            raise ValueError(f"two resources of type {request.type} are named {request.name}")
+        response = super().RegisterResource(request)
+        if request.type != stack.Stack.__name__ and request.type != "pulumi:pulumi:Stack":
+            self._recording.resources.append(
+                Declared(
+                    type=request.type,
+                    name=request.name,
+                    inputs=rpc.deserialize_properties(request.object),
+                    id=response.id,
+                    urn=response.urn,
+                    parent=request.parent,
+                    depends_on=tuple(request.dependencies),
+                    ignore_changes=tuple(request.ignoreChanges),
+                    replace_on_changes=tuple(request.replaceOnChanges),
+                    delete_before_replace=request.deleteBeforeReplace,
+                    protect=request.protect,
+                    aliases=len(request.aliases),
+                )
+            )
+        return response
+
+
+class _Messages(logging.Handler):
+    def __init__(self, recording: Recording) -> None:
+        super().__init__()
+        self._recording = recording
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._recording.messages.append((record.levelname.lower(), record.getMessage()))
+
+
+def record(
+    program: Callable[[], Mapping[str, Any] | None],
+    *,
+    config: Mapping[str, str] | None = None,
+    answers: Mapping[str, Mapping[str, Any]] | None = None,
+    preview: bool = False,
+) -> Recording:
+    """Run `program` against a recording monitor.
+
+    `program` returns outputs to resolve, or None. `config` holds the stack's configuration with full keys
+    (`aws:region`). `answers` maps a look-up's token to what it returns beside its own arguments. Whatever `program`
+    raises is raised; an error inside an `apply` too.
+    """
+    recording = Recording()
+    logger = logging.Logger("recorder", logging.INFO)
+    logger.addHandler(_Messages(recording))
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        set_root_resource(None)
+        mocks = _Mocks(recording, answers or {})
+        monitor = _Monitor(mocks, recording)
+        pulumi_mocks.set_mocks(
+            mocks, project=PROJECT, stack=STACK, preview=preview, logger=logger, monitor=monitor
+        )
+        set_all_config(dict(config if config is not None else {"aws:region": REGION}))
+
+        def resolved() -> pulumi.Output[dict[str, Any]]:
+            return pulumi.Output.all(**(program() or {}))
+
+        async def run() -> None:
+            recording.outputs.update(await pulumi.Output.from_input(resolved()).future() or {})
+
+        sync_await._sync_await(stack.run_pulumi_func(run))
+    finally:
+        set_root_resource(None)
+        asyncio.set_event_loop(None)
+        loop.close()
+    return recording
+
+
+def record_cluster(args: Mapping[str, Any], name: str = "train", **options: Any) -> Recording:
+    """The recording of one `AwsGpuCluster`; `options` as `record` takes them."""
+    from gpu_fabric.components.aws import AwsGpuCluster
+
+    def program() -> Mapping[str, Any]:
+        cluster = AwsGpuCluster(name, args)  # ty: ignore[invalid-argument-type]
+        return {key: getattr(cluster, key) for key in AwsGpuCluster.__annotations__}
+
+    return record(program, **options)
+
+
+def declare(args: Mapping[str, Any], name: str = "train", **options: Any) -> list[Declared]:
+    """The provider's resources of one `AwsGpuCluster`, in order of registration."""
+    return record_cluster(args, name, **options).custom
