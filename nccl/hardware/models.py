@@ -126,8 +126,8 @@ class PciIds:
 
     vendor: str
     device: str
-    subsystem_vendor: str
-    subsystem_device: str
+    subsystem_vendor: str | None = None
+    subsystem_device: str | None = None
 
 
 @dataclass(frozen=True)

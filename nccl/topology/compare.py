@@ -1,0 +1,175 @@
+"""What differs between two topologies, as trees: devices that are missing or moved, attributes that changed.
+
+Devices are matched by bus id. A switch whose bus id only one side has is matched by what hangs below it, because
+invented switches (`ffff:ff:0N.0`) carry arbitrary ids and NCCL cares for the shape alone (NVIDIA/nccl issue 1843).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gpu_fabric.nccl.topology.model import (
+    Cpu,
+    Gpu,
+    Net,
+    Nic,
+    Node,
+    Pci,
+    Topology,
+    attribute_fields,
+    child_fields,
+)
+
+
+class Change(StrEnum):
+    MISSING = "missing"
+    """Only the first topology has it."""
+    ADDED = "added"
+    """Only the second topology has it."""
+    MOVED = "moved"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One difference between a first and a second topology."""
+
+    change: Change
+    what: str
+    """What it is about: `CPU 0`, `GPU 0000:53:00.0`, `net mlx5_ib0 of NIC 0101:00:00.0`."""
+    attribute: str | None = None
+    first: str | None = None
+    second: str | None = None
+
+    def __str__(self) -> str:
+        if self.change is Change.MOVED:
+            return f"{self.what} moved from {self.first} to {self.second}"
+        if self.change is Change.CHANGED:
+            return f"{self.what}: {self.attribute} is {_shown(self.first)} and {_shown(self.second)}"
+        side = "first" if self.change is Change.MISSING else "second"
+        return f"{self.what} is in the {side} topology alone"
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """One node of a tree with where it hangs."""
+
+    name: str
+    parent: str
+    """Key of the node above; empty for the root."""
+    node: Node
+
+
+def compare(first: Topology, second: Topology) -> tuple[Difference, ...]:
+    """Every difference, in the order of the first topology, then what only the second has."""
+    ours, theirs = _entries(first, _switch_names(first, second)), _entries(second, {})
+    return (*_from_first(ours, theirs), *_only_second(ours, theirs))
+
+
+def _from_first(ours: Mapping[str, _Entry], theirs: Mapping[str, _Entry]) -> Iterator[Difference]:
+    for key, entry in ours.items():
+        other = theirs.get(key)
+        if other is None:
+            if _stands_alone(entry, theirs):
+                yield Difference(Change.MISSING, entry.name)
+            continue
+        if entry.parent != other.parent:
+            above = ours[entry.parent].name, theirs[other.parent].name
+            yield Difference(Change.MOVED, entry.name, None, *above)
+        yield from _attributes(entry, other)
+
+
+def _only_second(ours: Mapping[str, _Entry], theirs: Mapping[str, _Entry]) -> Iterator[Difference]:
+    for key, entry in theirs.items():
+        if key not in ours and _stands_alone(entry, ours):
+            yield Difference(Change.ADDED, entry.name)
+
+
+def _stands_alone(entry: _Entry, others: Mapping[str, _Entry]) -> bool:
+    """Whether to name it: CPUs and PCI devices always, what is inside a device only if the other has the device."""
+    return isinstance(entry.node, Cpu | Pci) or entry.parent in others
+
+
+def _attributes(entry: _Entry, other: _Entry) -> Iterator[Difference]:
+    for attribute, field in attribute_fields(type(entry.node)).items():
+        values = getattr(entry.node, field), getattr(other.node, field)
+        if attribute == "busid" or values[0] == values[1]:
+            continue
+        shown = (None if value is None else str(value) for value in values)
+        yield Difference(Change.CHANGED, entry.name, attribute, *shown)
+
+
+def _entries(topology: Topology, names: Mapping[str, str]) -> dict[str, _Entry]:
+    """Key → entry of every node; `names` gives a switch the bus id of its match in the other topology."""
+    found: dict[str, _Entry] = {}
+
+    def add(node: Node, key: str, name: str, parent: str) -> None:
+        # Twice the same key (a duplicate bus id): told apart by the count, so that neither hides the other.
+        unique = key
+        while unique in found:
+            unique += "'"
+        found[unique] = _Entry(name, parent, node)
+        for field in child_fields(type(node)).values():
+            for index, child in enumerate(getattr(node, field)):
+                add(child, *_identity(child, index, unique, name, names), unique)
+
+    add(topology, "system", "the system", "")
+    return found
+
+
+def _identity(
+    node: Node, index: int, parent: str, parent_name: str, names: Mapping[str, str]
+) -> tuple[str, str]:
+    """(key that the same node has in another topology, name for a person)."""
+    match node:
+        case Cpu():
+            return f"cpu {node.numaid}", f"CPU {node.numaid}"
+        case Pci():
+            kinds = {"gpu": "GPU", "nic": "NIC", "switch": "switch", "nvswitch": "NVSwitch"}
+            busid = names.get(node.busid, node.busid)
+            return f"pci {busid}", f"{kinds[node.kind]} {node.busid}"
+        case Gpu():
+            return f"{parent} gpu", f"gpu of {parent_name}"
+        case Nic():
+            return f"{parent} nic {index}", f"nic {index} of {parent_name}"
+        case Net():
+            known = node.name if node.name is not None else f"{node.dev if node.dev is not None else index}"
+            return f"{parent} net {known}", f"net {known} of {parent_name}"
+        case _:
+            kind = type(node).__name__.lower()
+            target = getattr(node, "target", None) or index
+            return f"{parent} {kind} {target}", f"{kind} {target} of {parent_name}"
+
+
+def _switch_names(first: Topology, second: Topology) -> dict[str, str]:
+    """Bus ids of the first topology's switches → those of the second's with the same GPUs and NICs below."""
+    taken = {pci.busid for _, _, pci in second.devices()}
+    by_devices = {
+        _leaves(pci): pci.busid for _, _, pci in second.devices() if pci.kind == "switch" and _leaves(pci)
+    }
+    own = {pci.busid for _, _, pci in first.devices()}
+    return {
+        pci.busid: by_devices[_leaves(pci)]
+        for _, _, pci in first.devices()
+        if pci.kind == "switch"
+        and pci.busid not in taken
+        and _leaves(pci) in by_devices
+        and by_devices[_leaves(pci)] not in own
+    }
+
+
+def _leaves(switch: Pci) -> frozenset[str]:
+    leaves: set[str] = set()
+    stack = [*switch.pcis]
+    while stack:
+        pci = stack.pop()
+        stack.extend(pci.pcis)
+        if pci.kind in ("gpu", "nic"):
+            leaves.add(pci.busid)
+    return frozenset(leaves)
+
+
+def _shown(value: str | None) -> str:
+    return "left out" if value is None else value

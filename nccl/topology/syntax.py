@@ -1,0 +1,334 @@
+"""The grammar of topology files as NCCL reads it, which is not XML's, with the line of everything that is read.
+
+NCCL's parser is written by hand (NVIDIA/nccl 2.30.7, src/graph/xml.cc). A file that an XML library accepts can be
+rejected by it, and the other way round; so the text is read here by NCCL's rules, and every departure from them is
+recorded as a fault. After a fault the reader goes on with what was most likely meant, so that one run finds all.
+
+Safe for text from strangers: entities are not decoded, nothing is fetched, the time is linear in the length, and
+reading stops at `MAX_CHARACTERS` and at `MAX_ELEMENTS_READ`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+MAX_CHARACTERS = 1_000_000
+"""Longest text that is looked at: NCCL's own limits (255 elements of 16 attributes) end below that."""
+MAX_ELEMENTS_READ = 2_000
+"""Elements after which reading stops; NCCL rejects files from 256 on."""
+MAX_FAULTS = 500
+"""Faults after which reading stops: such a text is not a topology file."""
+MAX_STRING = 253
+"""Longest attribute name or value (`MAX_STR_LEN` 255, less the terminator and the character that ends it)."""
+
+_TAG_NAME = re.compile(r"[^\s/>=]*")
+_ATTRIBUTE_NAME = re.compile(r"[^\s/>=]+")
+_BARE_VALUE = re.compile(r"[^\s/>]*")
+_BLANKS = re.compile(r"\s+")
+_NOT_MARKUP = re.compile(r"[^<]+")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One departure from the grammar. `code` names a rule of `gpu_fabric.nccl.topology.rules`."""
+
+    code: str
+    line: int
+    detail: str
+    """What was found, to complete the rule's sentence."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    name: str
+    value: str
+    line: int
+    quote: str = '"'
+
+
+@dataclass(eq=False)
+class Element:
+    """One element as written; knows nothing of what NCCL makes of it."""
+
+    tag: str
+    line: int
+    parent: Element | None = field(default=None, repr=False)
+    attributes: list[Attribute] = field(default_factory=list)
+    children: list[Element] = field(default_factory=list, repr=False)
+    blank_attributes: int = 0
+    """Stray spaces, each of which NCCL stores as an attribute without a name."""
+
+    def get(self, name: str) -> str | None:
+        """The value of the first attribute of that name, as NCCL looks it up."""
+        found = self.attribute(name)
+        return None if found is None else found.value
+
+    def attribute(self, name: str) -> Attribute | None:
+        """The first attribute of that name."""
+        return next((a for a in self.attributes if a.name == name), None)
+
+
+@dataclass
+class Document:
+    """What a text holds, in reading order."""
+
+    roots: list[Element] = field(default_factory=list)
+    elements: list[Element] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    complete: bool = True
+    """False where reading stopped before the end."""
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text[:MAX_CHARACTERS]
+        self.document = Document()
+        self.open: list[Element] = []
+        self.position = 0
+        self.line_starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
+        if len(text) > MAX_CHARACTERS:
+            self.stop("topology-too-large", f"{len(text):,} characters", at=0)
+            self.text = ""
+
+    def line(self, position: int | None = None) -> int:
+        return bisect_right(self.line_starts, self.position if position is None else position)
+
+    def fault(self, code: str, detail: str = "", *, at: int | None = None) -> None:
+        faults = self.document.faults
+        if len(faults) < MAX_FAULTS:
+            faults.append(Fault(code, self.line(at), detail))
+        elif self.document.complete:
+            self.stop("topology-reading-stopped", f"after {MAX_FAULTS} faults", at=at)
+
+    def stop(self, code: str, detail: str = "", *, at: int | None = None) -> None:
+        self.document.faults.append(Fault(code, self.line(at), detail))
+        self.document.complete = False
+
+    @property
+    def more(self) -> bool:
+        return self.document.complete and self.position < len(self.text)
+
+    def read(self) -> Document:
+        if self.text.startswith("\ufeff"):
+            self.fault("topology-byte-order-mark")
+            self.position = 1
+        while self.more:
+            if self.text[self.position] != "<":
+                self.between_elements()
+            elif self.text.startswith("<!--", self.position):
+                self.comment()
+            elif self.text.startswith("<?", self.position):
+                self.skip_to(">", "topology-declaration")
+            elif self.text.startswith("<!", self.position):
+                self.doctype()
+            elif self.text.startswith("</", self.position):
+                self.closing_tag()
+            else:
+                self.opening_tag()
+            if len(self.document.elements) >= MAX_ELEMENTS_READ:
+                self.stop("topology-reading-stopped", f"after {MAX_ELEMENTS_READ:,} elements")
+        if self.open and self.document.complete:
+            self.fault("topology-unclosed-element", f"<{self.open[-1].tag}>", at=max(len(self.text) - 1, 0))
+        return self.document
+
+    def between_elements(self) -> None:
+        match = _NOT_MARKUP.match(self.text, self.position)
+        assert match is not None
+        words = match.group()
+        if "\t" in words:
+            self.fault("topology-tab", "between elements", at=match.start() + words.index("\t"))
+        content = words.strip()
+        if content:
+            code = "topology-trailing-text" if self.document.roots and not self.open else "topology-text"
+            self.fault(code, _short(content), at=match.start() + words.index(content[0]))
+        self.position = match.end()
+
+    def comment(self) -> None:
+        start = self.position
+        end = self.text.find("-->", start + 4)
+        if end < 0:
+            self.stop("topology-unterminated-comment", at=start)
+            return
+        # NCCL reads the first word of a comment as if it were an element's name.
+        first = _TAG_NAME.match(self.text, start + 1)
+        assert first is not None
+        if first.end() < end and self.text[first.end()] == "=":
+            self.fault("topology-comment-equals", _short(self.text[start : first.end() + 1]), at=start)
+        if len(first.group()) > MAX_STRING:
+            self.fault("topology-string-too-long", "the first word of a comment", at=start)
+        self.position = end + 3
+
+    def doctype(self) -> None:
+        end = self.text.find(">", self.position)
+        # Searched up to the end of the tag only, which keeps the time linear.
+        has_subset = end >= 0 and self.text.find("[", self.position, end) >= 0
+        self.skip_to("]>" if has_subset else ">", "topology-doctype")
+
+    def skip_to(self, end: str, code: str) -> None:
+        self.fault(code)
+        found = self.text.find(end, self.position)
+        self.position = len(self.text) if found < 0 else found + len(end)
+
+    def closing_tag(self) -> None:
+        start = self.position
+        end = self.text.find(">", start)
+        if end < 0:
+            self.stop("topology-unexpected-end", "in a closing tag", at=start)
+            return
+        written = self.text[start + 2 : end]
+        tag = written.strip()
+        if written != tag or _BLANKS.search(tag):
+            self.fault("topology-space-in-closing-tag", _short(f"</{written}>"), at=start)
+            tag = tag.split()[0] if tag else ""
+        self.position = end + 1
+        if self.open and self.open[-1].tag == tag:
+            self.open.pop()
+            return
+        expected = f"</{self.open[-1].tag}>" if self.open else "no closing tag"
+        self.fault("topology-mismatched-tag", f"{_short(f'</{tag}>')} where {expected} belongs", at=start)
+        # An outer element of that name was meant to end here: end those inside it with it.
+        for depth in range(len(self.open) - 1, -1, -1):
+            if self.open[depth].tag == tag:
+                del self.open[depth:]
+                return
+
+    def opening_tag(self) -> None:
+        name = _TAG_NAME.match(self.text, self.position + 1)
+        assert name is not None
+        parent = self.open[-1] if self.open else None
+        element = Element(name.group(), self.line(), parent)
+        if len(element.tag) > MAX_STRING:
+            self.fault("topology-string-too-long", f"the name of an element, {len(element.tag):,} characters")
+        self.document.elements.append(element)
+        (parent.children if parent else self.document.roots).append(element)
+        self.position = name.end()
+        if self.attributes(element):
+            self.open.append(element)
+
+    def attributes(self, element: Element) -> bool:
+        """Read to the end of the tag; whether the element stays open."""
+        start = self.position
+        while self.more:
+            blanks = self.blanks(element)
+            rest = self.text[self.position : self.position + 2]
+            if rest[:1] == ">":
+                element.blank_attributes += blanks
+                self.position += 1
+                return True
+            if rest[:1] == "/":
+                element.blank_attributes += blanks
+                return self.self_closing()
+            if rest[:1] == "<":
+                self.fault("topology-unclosed-tag", f"<{element.tag}", at=start)
+                return True
+            if rest:
+                element.blank_attributes += max(blanks - 1, 0)
+                self.attribute(element, separated=blanks > 0)
+        if self.document.complete:
+            self.stop("topology-unexpected-end", f"in the tag <{_short(element.tag)}>", at=start)
+        return False
+
+    def blanks(self, element: Element) -> int:
+        """Skip white space inside a tag; how many spaces there were."""
+        match = _BLANKS.match(self.text, self.position)
+        if match is None:
+            return 0
+        if "\t" in match.group():
+            self.fault("topology-tab", f"inside <{_short(element.tag)}>")
+        if "\n" in match.group() or "\r" in match.group():
+            self.fault("topology-tag-over-lines", f"<{_short(element.tag)}>")
+        self.position = match.end()
+        return match.group().count(" ") or 1
+
+    def self_closing(self) -> bool:
+        end = self.text.find(">", self.position)
+        between = self.text[self.position + 1 : end] if end >= 0 else ""
+        if end < 0 or between.strip():
+            # A slash that ends nothing: NCCL expects `>` after it.
+            self.fault("topology-stray-slash")
+            self.position += 1
+            return False if end < 0 else self._after_stray_slash()
+        if between:
+            self.fault("topology-stray-slash", "a space between / and >")
+        self.position = end + 1
+        return False
+
+    def _after_stray_slash(self) -> bool:
+        end = self.text.find(">", self.position)
+        self.position = end + 1
+        return self.text[end - 1] != "/"
+
+    def attribute(self, element: Element, *, separated: bool) -> None:
+        start = self.position
+        match = _ATTRIBUTE_NAME.match(self.text, start)
+        name = match.group() if match else ""
+        self.position = match.end() if match else start
+        if not separated:
+            self.fault("topology-attributes-run-together", _short(name) or "=", at=start)
+        before = self._spaces()
+        if self.text[self.position : self.position + 1] != "=":
+            # A name alone: NCCL stores an empty value. The blanks belong to what follows.
+            self.position -= before
+            value, quote = "", '"'
+        else:
+            self.position += 1
+            if before + self._spaces():
+                self.fault("topology-spaces-around-equals", _short(name), at=start)
+            value, quote = self.value(name)
+        if max(len(name), len(value)) > MAX_STRING:
+            size = max(len(name), len(value))
+            self.fault("topology-string-too-long", f"{_short(name)}, {size:,} characters", at=start)
+        element.attributes.append(Attribute(name, value, self.line(start), quote))
+
+    def value(self, name: str) -> tuple[str, str]:
+        """The value at the position, and the quote around it."""
+        start = self.position
+        quote = self.text[start : start + 1]
+        if quote not in ('"', "'"):
+            bare = _BARE_VALUE.match(self.text, start)
+            assert bare is not None
+            self.fault("topology-unquoted-value", _short(f"{name}={bare.group()}"), at=start)
+            self.position = bare.end()
+            return bare.group(), ""
+        end = self.text.find(quote, start + 1)
+        if end < 0:
+            self.stop("topology-unexpected-end", f"in the value of {_short(name)}", at=start)
+            return self.text[start + 1 : start + 1 + MAX_STRING], quote
+        self.position = end + 1
+        return self.text[start + 1 : end], quote
+
+    def _spaces(self) -> int:
+        match = _BLANKS.match(self.text, self.position)
+        if match is None:
+            return 0
+        self.position = match.end()
+        return len(match.group())
+
+
+def _short(text: str) -> str:
+    """The beginning of a stranger's text, on one line, for a message."""
+    line = " ".join(text.split())
+    line = "".join(character if character.isprintable() else "?" for character in line)
+    return line if len(line) <= 60 else f"{line[:57]}..."
+
+
+def read_document(text: str) -> Document:
+    """Read a topology file's text; never raises, whatever the text."""
+    return _Reader(text).read()
+
+
+def decode(raw: bytes) -> str:
+    """Bytes of a topology file as text; what is not UTF-8 becomes a replacement character."""
+    return raw.decode("utf-8", errors="replace")
+
+
+def below(element: Element) -> Iterator[Element]:
+    """The element and all below it, in reading order."""
+    stack = [element]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed(top.children))
