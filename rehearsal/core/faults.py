@@ -1,7 +1,8 @@
 """Faults on request: what a cloud does on a bad day.
 
 A JSON file named by ``GPU_FABRIC_REHEARSAL_FAULTS`` holds lists of switches; where there is no such file, nothing
-fails. It is read at every operation, so it can change between two commands. ``type``, ``name``, ``size`` and ``place`` are shell patterns::
+fails. It is read at every operation, so it can change between two commands. ``type``, ``name``, ``size`` and
+``place`` are shell patterns::
 
     {
       "capacity": [{"size": "p5.48xlarge", "place": "us-east-1a", "available": 2}],

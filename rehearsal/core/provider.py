@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import grpc
-from google.protobuf import empty_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, status_pb2
 from pulumi.runtime.proto.provider_pb2_grpc import ResourceProviderServicer
 
@@ -29,16 +28,23 @@ from .errors import PartialFailure, Problem, ProviderError, Refusal
 from .resource import Call, Cloud, Lookup, ResourceType
 from .sdk_schema import plugin_version
 from .store import Store, Transaction
-from .values import UNKNOWN, Secret, from_struct, has_unknown, keep_secret, plain, secret_names, to_struct
+from .values import (
+    UNKNOWN,
+    Empty,
+    Secret,
+    from_struct,
+    has_unknown,
+    keep_secret,
+    plain,
+    secret_names,
+    to_struct,
+)
 
 DATABASE = "GPU_FABRIC_REHEARSAL_DB"
 """The environment variable that names the database file."""
 
 Log = Callable[[str, str, str], None]
 """Takes severity (``debug``, ``info``, ``warning``, ``error``), message and URN ('' for none)."""
-
-# The generated module has no type stubs.
-Empty: Any = empty_pb2.Empty  # ty: ignore[missing-attribute]
 
 T = TypeVar("T")
 

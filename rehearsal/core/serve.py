@@ -16,7 +16,7 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2_grpc
 from .provider import Provider
 from .resource import Cloud
 
-_NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 _SEVERITIES = {
     "debug": engine_pb2.DEBUG,
     "info": engine_pb2.INFO,
@@ -32,26 +32,26 @@ def serve(cloud: Cloud, argv: list[str] | None = None) -> int:
     """
     arguments = sys.argv[1:] if argv is None else argv
     address = next((each for each in arguments if re.fullmatch(r"[\w.\-]+:\d+", each)), "")
-    server = grpc.server(futures.ThreadPoolExecutor(max_workers=64), options=_NO_LIMIT)
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=64), options=NO_LIMIT)
     provider = Provider(cloud, log=_logger(address))
     provider_pb2_grpc.add_ResourceProviderServicer_to_server(provider, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(port, flush=True)
     wait_for_the_engine()
-    server.stop(grace=1).wait()
+    server.stop(grace=None).wait()
     return 0
 
 
 def wait_for_the_engine() -> None:
-    """Return when this process should end: told to terminate, or its parent is gone.
+    """Return when this process should end: interrupted or terminated, or its parent is gone.
 
-    The engine interrupts its whole process group when a run ends; the plugin itself must not die of that, since it
-    may still be asked to clean up.
+    The engine keeps its plugins in process groups of their own and interrupts them when a run ends; it waits ten
+    seconds for one that does not react, and a traceback would land in the user's terminal.
     """
     done = threading.Event()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, lambda *_: done.set())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: done.set())
     parent = os.getppid()
     while not done.wait(2):
         if os.getppid() != parent:

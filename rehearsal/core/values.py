@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from google.protobuf import struct_pb2
+from google.protobuf import empty_pb2, struct_pb2
 
-# The generated module has no type stubs.
+# The generated modules have no type stubs.
 Struct: Any = struct_pb2.Struct  # ty: ignore[missing-attribute]
+Empty: Any = empty_pb2.Empty  # ty: ignore[missing-attribute]
 SIGNATURE: Final = "4dabf18193072939515e22adb298388d"
 SECRET: Final = "1b47061264138c4ac30d75fd1eb44270"
 OUTPUT_VALUE: Final = "d0e6a833031e9bbcd3f4e8bde6ca49a4"
