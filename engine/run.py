@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import threading
@@ -11,18 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TextIO
 
+import yaml
+
 from gpu_fabric.engine.binary import Engine, find_engine
+from gpu_fabric.engine.noise import WithoutNoise
 from gpu_fabric.engine.simulation import Simulation
 from gpu_fabric.engine.stack_file import copy_for_simulation, read_stack_file
 
 #: Commands that a simulated run answers without asking; a real one asks at the keyboard.
 _CONFIRMED = ("up", "destroy", "refresh")
-
-#: The engine says this for every plugin that it takes from PATH, which is how a simulated cloud is found.
-_FROM_PATH = re.compile(r"^(warning: )?using pulumi-[\w-]+ from \$PATH at .*$")
-
-#: The engine's warning that an SDK asked for a plugin version and the plugin on PATH has another.
-_NOISE = (_FROM_PATH,)
 
 
 @dataclass(frozen=True)
@@ -39,32 +35,35 @@ class Request:
         return self.project / f"Pulumi.{self.stack}.yaml"
 
 
-def is_noise(line: str) -> bool:
-    """Whether a line of the engine's messages says only how a plugin was found."""
-    return any(pattern.match(line.strip()) for pattern in _NOISE)
-
-
 def _copy_without_noise(source: IO[str], target: TextIO) -> None:
+    quiet = WithoutNoise()
     for line in source:
-        if not is_noise(line):
+        if quiet.keeps(line):
             target.write(line)
             target.flush()
 
 
 def _pulumi(engine: Engine, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> int:
-    """Run the engine with its plan on stdout as it is and its messages without the noise."""
+    """Run the engine; its exit code. What it says is passed on at once, without the noise."""
+    command = [engine.path, *arguments, "--color", "always" if sys.stdout.isatty() else "never"]
     with subprocess.Popen(
-        [engine.path, *arguments], cwd=folder, env=dict(environment), stderr=subprocess.PIPE, text=True
+        command, cwd=folder, env=dict(environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
+        assert process.stdout is not None
         assert process.stderr is not None
-        reader = threading.Thread(target=_copy_without_noise, args=(process.stderr, sys.stderr), daemon=True)
-        reader.start()
+        readers = [
+            threading.Thread(target=_copy_without_noise, args=pair, daemon=True)
+            for pair in ((process.stdout, sys.stdout), (process.stderr, sys.stderr))
+        ]
+        for reader in readers:
+            reader.start()
         try:
             process.wait()
         except KeyboardInterrupt:
             # The engine got the interrupt too and is finishing what it had begun.
             process.wait()
-        reader.join(timeout=5)
+        for reader in readers:
+            reader.join(timeout=5)
     return process.returncode
 
 
@@ -103,17 +102,17 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
 
 
 def run_real(request: Request, environment: Mapping[str, str]) -> int:
-    """Run `request` with the user's login, the vendors' plugins, and nothing of the simulated clouds."""
+    """Run `request` with the user's login, the vendors' plugins, and nothing of the simulated clouds.
+
+    The engine has the terminal to itself: it asks before it changes anything.
+    """
     read_stack_file(request.stack_file)
     engine = find_engine(complete=True)
-    return _pulumi(
-        engine, [request.command, "--stack", request.stack, *request.arguments], request.project, environment
-    )
+    command = [engine.path, request.command, "--stack", request.stack, *request.arguments]
+    return subprocess.run(command, cwd=request.project, env=dict(environment), check=False).returncode
 
 
 def _project_name(project: Path) -> str:
-    import yaml
-
     return yaml.safe_load((project / "Pulumi.yaml").read_text(encoding="utf-8"))["name"]
 
 
@@ -124,11 +123,17 @@ def _stack_exists(simulation: Simulation, request: Request) -> bool:
 
 
 def _create_stack(engine: Engine, request: Request, config: Path, environment: Mapping[str, str]) -> int:
-    """Make the stack in the folder's backend, and keep the salt that the engine writes in our copy."""
+    """Make the stack in the folder's backend.
+
+    `pulumi stack init` writes the salt into the stack file beside Pulumi.yaml, so it runs in the folder of our
+    copies, beside a Pulumi.yaml that has only the project's name.
+    """
+    project = {"name": _project_name(request.project), "runtime": "python"}
+    (config.parent / "Pulumi.yaml").write_text(yaml.safe_dump(project), encoding="utf-8")
     done = subprocess.run(
-        [engine.path, "stack", "init", request.stack, "--non-interactive", "--config-file", str(config)],
-        cwd=request.project,
-        env={**environment, "PULUMI_SKIP_UPDATE_CHECK": "1"},
+        [engine.path, "stack", "init", request.stack, "--non-interactive"],
+        cwd=config.parent,
+        env=dict(environment),
         capture_output=True,
         text=True,
         check=False,

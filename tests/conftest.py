@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
+import yaml
+
+from gpu_fabric.engine.binary import Engine, find_engine
+from tests.simulated import PULUMI_YAML, ROOT, SimulatedStack
 
 #: Markers whose tests need something a plain machine lacks; they run when asked for with `-m`.
 NEEDS = {
@@ -28,3 +35,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for report in skipped:
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         terminalreporter.write_line(f"{report.nodeid}: {reason.removeprefix('Skipped: ')}")
+
+
+@pytest.fixture(scope="session")
+def engine() -> Engine:
+    """The real Pulumi engine; made here if nothing else has made it yet."""
+    return find_engine()
+
+
+@pytest.fixture
+def simulated(tmp_path: Path, engine: Engine) -> SimulatedStack:
+    """An empty project with the repository's own program; a test changes what it needs."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "Pulumi.yaml").write_text(yaml.safe_dump(PULUMI_YAML))
+    shutil.copy(ROOT / "__main__.py", project / "__main__.py")
+    return SimulatedStack(project, engine)

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from gpu_fabric.engine.binary import Engine
-from gpu_fabric.engine.run import is_noise
 from gpu_fabric.engine.simulation import Simulation
 
 ENGINE = Engine(Path("/opt/pulumi/bin/pulumi"), "3.274.1", "in a test")
@@ -39,16 +36,3 @@ def test_nobodys_pulumi_and_cloud_settings_reach_a_simulated_run(tmp_path: Path)
 def test_the_simulated_providers_come_first_on_path_and_the_users_tools_stay(tmp_path: Path) -> None:
     environment = Simulation(tmp_path).environment(ENGINE, {"PATH": "/usr/bin"})
     assert environment["PATH"] == f"{tmp_path / 'bin'}:/opt/pulumi/bin:/usr/bin"
-
-
-@pytest.mark.parametrize(
-    ("line", "noise"),
-    [
-        ("warning: using pulumi-resource-aws from $PATH at /x/.rehearsal/bin/pulumi-resource-aws\n", True),
-        ("warning: using pulumi-language-python from $PATH at /x/bin/pulumi-language-python\n", True),
-        ("warning: image: the name floats\n", False),
-        ("error: fabric.aws.nodes: 0 is too small\n", False),
-    ],
-)
-def test_only_the_messages_about_plugins_from_path_are_noise(line: str, noise: bool) -> None:
-    assert is_noise(line) is noise
