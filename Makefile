@@ -2,12 +2,13 @@
 
 STACK ?= dev
 CLOUD ?= simulated
+PROJECT ?= .
 ARGS  ?=
 PYTHON ?= python3
 
 BIN   := .venv/bin
 PULUMI := $(BIN)/python -m gpu_fabric.engine
-RUN   := --stack $(STACK) --cloud $(CLOUD)
+RUN   := --stack $(STACK) --cloud $(CLOUD) --project $(PROJECT)
 # On GitHub and other CI systems as at a desk: one worker a core.
 WORKERS ?= auto
 
@@ -19,6 +20,7 @@ help: ## This list
 	@echo
 	@echo "  STACK=dev                  the stack; its file is Pulumi.<stack>.yaml"
 	@echo "  CLOUD=simulated|real       simulated clouds (no account), or your own login and the vendors' providers"
+	@echo "  PROJECT=.                  the folder of Pulumi.yaml, such as examples/p4d-cluster"
 	@echo "  ARGS='--diff'              more arguments for pulumi"
 
 preview: .venv/.ready ## Plan the stack on the real Pulumi engine
@@ -55,10 +57,10 @@ benchmark: .venv/.ready-dev ## Preview time and resource counts, side by side
 	@$(BIN)/python -m benchmarks.preview $(ARGS)
 
 clouds: .venv/.ready ## What the simulated clouds hold
-	@GPU_FABRIC_REHEARSAL_DB=.rehearsal/clouds.sqlite $(BIN)/python -m gpu_fabric.rehearsal show
+	@GPU_FABRIC_REHEARSAL_DB=$(PROJECT)/.rehearsal/clouds.sqlite $(BIN)/python -m gpu_fabric.rehearsal show
 
 forget: ## Throw the simulated clouds and their stacks away
-	rm -rf .rehearsal
+	rm -rf .rehearsal examples/*/.rehearsal
 
 lock: .venv/.ready-dev ## Pin the newest versions that pyproject.toml allows
 	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --all-extras --no-header pyproject.toml -o requirements.txt

@@ -20,19 +20,20 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--cloud", default="simulated", choices=("simulated", "real"))
     parser.add_argument("--project", type=Path, default=Path(), help="the folder of Pulumi.yaml (here)")
     parser.add_argument("--folder", type=Path, help="what a simulated run keeps (<project>/.rehearsal)")
-    parser.add_argument("arguments", nargs="*", help="after `--`: arguments for pulumi")
     return parser
 
 
 def main(arguments: list[str]) -> int:
-    given = _parser().parse_args(arguments)
+    # What stands after `--` is pulumi's.
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    given, for_pulumi = _parser().parse_args(arguments[:end]), tuple(arguments[end + 1 :])
     project = given.project.resolve()
     try:
         if given.command == "find":
             engine = find_engine()
             print(f"{engine.path} {engine.version} ({engine.origin})")
             return 0
-        request = Request(given.command, given.stack, project, tuple(given.arguments))
+        request = Request(given.command, given.stack, project, for_pulumi)
         if given.cloud == "real":
             return run_real(request, os.environ)
         return run_simulated(request, Simulation((given.folder or project / ".rehearsal").resolve()))
