@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import pulumi
+
 Path = tuple[str | int, ...]
 
 
@@ -30,8 +32,11 @@ def render_path(path: Path) -> str:
     return text
 
 
-class InvalidInputError(ValueError):
-    """An input with problems. Nothing was declared."""
+class InvalidInputError(pulumi.RunError, ValueError):
+    """An input with problems. Nothing was declared.
+
+    A RunError, so that a program that does not catch it ends with its message alone, without a traceback.
+    """
 
     def __init__(self, subject: str, problems: Sequence[Problem]) -> None:
         self.subject = subject
