@@ -20,11 +20,12 @@ import pulumi
 from pulumi.runtime import mocks as pulumi_mocks
 from pulumi.runtime import rpc, stack, sync_await
 from pulumi.runtime.config import set_all_config
-from pulumi.runtime.settings import set_root_resource
+from pulumi.runtime.settings import SETTINGS, set_root_resource
 
 REGION = "us-east-1"
 ACCOUNT = "123456789012"
 PROJECT, STACK = "gpu-fabric", "test"
+STACK_TYPE = "pulumi:pulumi:Stack"
 
 #: Type → the prefix of its ids, where the cloud makes them up; any other type's id is its name.
 ID_PREFIXES: Mapping[str, str] = {
@@ -58,9 +59,14 @@ class Declared:
     type: str
     name: str
     inputs: Mapping[str, Any]
-    """The provider's property names (camelCase) with plain values; outputs of other resources are resolved."""
+    """The provider's property names (camelCase) with plain values; outputs of other resources are resolved.
+
+    A whole number is an int: on the wire every number is a double, and the provider reads it by its schema.
+    """
     id: str
     """The id that the recording gave it; empty for a component."""
+    physical_name: str
+    """The name it has in the cloud: its own, or the one that auto-naming would give."""
     urn: str
     parent: str
     """URN of the parent; the engine's URNs have longer types, so compare only within one recording."""
@@ -110,12 +116,28 @@ class Recording:
         return [resource for resource in self.resources if resource.custom]
 
 
-def _computed(type_: str, name: str, id_: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def physical_name(name: str, inputs: Mapping[str, Any]) -> str:
+    """The given name, or the resource's with a hyphen and seven hexadecimal digits (Pulumi, "Auto-naming")."""
+    return inputs.get("name") or f"{name}-{hashlib.sha256(name.encode()).hexdigest()[:7]}"
+
+
+def _with_whole_numbers(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: _with_whole_numbers(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_with_whole_numbers(item) for item in value]
+    return value
+
+
+def _computed(type_: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """What the provider adds to a resource's inputs, as far as programs of ours read it."""
     service = type_.partition(":")[2].partition("/")[0]
+    own_name = physical_name(name, inputs)
     computed: dict[str, Any] = {
-        "arn": f"arn:aws:{service}:{REGION}:{ACCOUNT}:{name}",
-        "name": inputs.get("name", id_),
+        "arn": f"arn:aws:{service}:{REGION}:{ACCOUNT}:{own_name}",
+        "name": own_name,
     }
     if type_ == "aws:ec2/launchTemplate:LaunchTemplate":
         computed |= {"latestVersion": 1, "defaultVersion": 1}
@@ -129,18 +151,19 @@ class _Mocks(pulumi_mocks.Mocks):
     def __init__(self, recording: Recording, answers: Mapping[str, Mapping[str, Any]]) -> None:
         self._recording, self._answers = recording, answers
 
-    def call(self, args: pulumi_mocks.MockCallArgs) -> tuple[dict, list[tuple[str, str]] | None]:
-        self._recording.invokes.append(Invoked(args.token, args.args))
-        return {**args.args, **self._answers.get(args.token, {})}, None
+    def call(self, args: pulumi_mocks.MockCallArgs) -> dict:  # ty: ignore[invalid-method-override]
+        # The monitor takes a dict too; of the pair that the base class declares it wants a list of failures.
+        arguments = _with_whole_numbers(args.args)
+        self._recording.invokes.append(Invoked(args.token, arguments))
+        return {**arguments, **self._answers.get(args.token, {})}
 
     def new_resource(self, args: pulumi_mocks.MockResourceArgs) -> tuple[str | None, dict]:
         if not args.custom:
             return "", dict(args.inputs)
         prefix = ID_PREFIXES.get(args.typ)
-        # A provider names what has no name, with seven digits behind the resource's name (Pulumi, "Auto-naming").
-        named = f"{args.name}-{hashlib.sha256(args.name.encode()).hexdigest()[:7]}"
-        id_ = cloud_id(prefix, f"{args.typ} {args.name}") if prefix else args.inputs.get("name", named)
-        return id_, {**args.inputs, **_computed(args.typ, args.name, id_, args.inputs)}
+        own_name = physical_name(args.name, args.inputs)
+        id_ = cloud_id(prefix, f"{args.typ} {args.name}") if prefix else own_name
+        return id_, {**args.inputs, **_computed(args.typ, args.name, args.inputs)}
 
 
 class _Monitor(pulumi_mocks.MockMonitor):
@@ -155,13 +178,15 @@ class _Monitor(pulumi_mocks.MockMonitor):
             # The engine refuses it; the SDK's mocks would let the later resource win.
             raise ValueError(f"two resources of type {request.type} are named {request.name}")
         response = super().RegisterResource(request)
-        if request.type != stack.Stack.__name__ and request.type != "pulumi:pulumi:Stack":
+        if request.type != STACK_TYPE:
+            inputs = _with_whole_numbers(rpc.deserialize_properties(request.object))
             self._recording.resources.append(
                 Declared(
                     type=request.type,
                     name=request.name,
-                    inputs=rpc.deserialize_properties(request.object),
+                    inputs=inputs,
                     id=response.id,
+                    physical_name=physical_name(request.name, inputs),
                     urn=response.urn,
                     parent=request.parent,
                     depends_on=tuple(request.dependencies),
@@ -219,10 +244,21 @@ def record(
 
         sync_await._sync_await(stack.run_pulumi_func(run))
     finally:
+        _abandon(loop)
         set_root_resource(None)
         asyncio.set_event_loop(None)
         loop.close()
     return recording
+
+
+def _abandon(loop: asyncio.AbstractEventLoop) -> None:
+    """Drop what a program that raised left in flight: the SDK keeps it for the next program, whose loop is another."""
+    SETTINGS.rpc_manager.clear()
+    SETTINGS.outputs.clear()
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
 
 def record_cluster(args: Mapping[str, Any], name: str = "train", **options: Any) -> Recording:

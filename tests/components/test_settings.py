@@ -116,7 +116,8 @@ def test_a_whole_number_may_arrive_as_a_float_as_it_does_from_other_languages(va
         ),
         (
             {"nodeCount": 1, "shape": {"kind": "circle", "outerRadios": 2}},
-            "shape.outerRadios: is not a key that is known here; did you mean `outerRadius`? known keys: kind, outerRadius",
+            "shape.outerRadios: is not a key that is known here; did you mean `outerRadius`? "
+            "known keys: kind, outerRadius",
         ),
         ({"nodeCount": 1, "givenId": 5}, "givenId: 5 is not an id; mend the value"),
         ({"nodeCount": 1, "givenId": ""}, "givenId: '' is not an id; mend the value"),
