@@ -39,17 +39,66 @@ def changes(
     old: Mapping[str, Any],
     old_inputs: Mapping[str, Any],
     news: Mapping[str, Any],
+    bridged: bool = True,
 ) -> list[Change]:
     """The changes from what is there (``old``, asked for as ``old_inputs``) to ``news``.
 
-    All three may hold secrets; ``news`` may hold unknowns, which count as changed.
+    All three may hold secrets; ``news`` may hold unknowns, which count as changed. A provider without the bridge
+    looks at inputs only; what is there decides no more than whether an input given for the first time replaces.
     """
     old, old_inputs, news = plain(old), plain(old_inputs), plain(news)
     replacing = type.replaces | frozenset(type.replaces_when(old, news))
+    if bridged:
+        return [
+            Change(path, kind, _covered(path, replacing))
+            for path, kind in _changes(type, schema, old, old_inputs, news)
+        ]
     return [
-        Change(path, kind, _covered(path, replacing))
-        for path, kind in _changes(type, schema, old, old_inputs, news)
+        Change(path, kind, _covered(path, replacing) and not (kind == "add" and old.get(path) == news[path]))
+        for path, kind in _input_changes(type, old_inputs, news)
     ]
+
+
+def _input_changes(
+    type: ResourceType, old_inputs: Mapping[str, Any], news: Mapping[str, Any]
+) -> Iterator[tuple[str, Kind]]:
+    """As pulumi-azure-native provider/pkg/provider/diff.go, objectDiff and calculateChangesAndReplacements."""
+    for name in sorted((set(old_inputs) | set(news)) - type.ignored):
+        before, after = old_inputs.get(name), news.get(name)
+        if name.startswith("__") or (before is None and after is None):
+            continue
+        if before is None:
+            if after is UNKNOWN or after != type.defaults.get(name):
+                yield name, "add"
+        elif after is None:
+            yield name, "delete"
+        else:
+            yield from _compare(type, name, before, after)
+
+
+def applied(given: Any, before: Any, now: Any) -> Any:
+    """An input, with the difference between two states of the cloud applied to it and nothing else of them.
+
+    As pulumi-azure-native provider/pkg/provider/diff.go, applyValueDiff: what the cloud fills in stays out of the
+    inputs, what changed behind the program's back goes in.
+    """
+    if isinstance(given, Mapping) and isinstance(before, Mapping) and isinstance(now, Mapping):
+        result = dict(given)
+        for name in set(before) | set(now):
+            if before.get(name) == now.get(name):
+                continue
+            if now.get(name) is None:
+                result.pop(name, None)
+            else:
+                result[name] = applied(given.get(name), before.get(name), now[name])
+        return result
+    if isinstance(given, list) and isinstance(before, list) and isinstance(now, list):
+        known = min(len(given), len(before))
+        return [
+            item if index >= known else applied(given[index], before[index], item)
+            for index, item in enumerate(now)
+        ]
+    return given if before == now else now
 
 
 def _changes(

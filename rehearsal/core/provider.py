@@ -23,9 +23,9 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, status_pb2
 from pulumi.runtime.proto.provider_pb2_grpc import ResourceProviderServicer
 
 from . import faults as fault_switches
-from .diff import changes
+from .diff import applied, changes
 from .errors import PartialFailure, Problem, ProviderError, Refusal
-from .resource import Call, Cloud, Lookup, ResourceType
+from .resource import Call, Cloud, Lookup, Naming, ResourceType
 from .sdk_schema import plugin_version
 from .store import Store, Transaction
 from .values import (
@@ -38,6 +38,8 @@ from .values import (
     plain,
     secret_names,
     to_struct,
+    with_unknowns,
+    without,
 )
 
 DATABASE = "GPU_FABRIC_REHEARSAL_DB"
@@ -101,7 +103,7 @@ class Provider(ResourceProviderServicer):
         given = from_struct(request.news)
         config = configuration(given)
         found = [
-            *self.cloud.schema.problems(config, self.cloud.schema.config),
+            *self.cloud.schema.problems(config, self.cloud.schema.config, self.cloud.wording),
             *self.cloud.check_config(config),
         ]
         return provider_pb2.CheckResponse(
@@ -154,8 +156,14 @@ class Provider(ResourceProviderServicer):
             type = self._type(request)
             inputs = from_struct(request.news)
             name = request.name or _name(request.urn)
-            problems = list(self._name_resource(type, request, inputs, name))
-            problems += self.cloud.schema.problems(inputs, self._schema(type).inputs)
+            problems: list[Problem] = []
+            if self.cloud.bridged:
+                problems += self._name_resource(type, request, inputs, name)
+            else:
+                with self._transaction() as tx:
+                    call = self._call(tx, type, request, plain(inputs))
+                    inputs |= self.cloud.complete(call, plain(from_struct(request.olds)), _naming(request))
+            problems += self.cloud.schema.problems(inputs, self._schema(type).inputs, self.cloud.wording)
             if not problems:
                 with self._transaction() as tx:
                     problems = list(type.check(self._call(tx, type, request, plain(inputs))))
@@ -164,7 +172,7 @@ class Provider(ResourceProviderServicer):
                 failures=[
                     provider_pb2.CheckFailure(
                         reason=f"{each.reason}. Examine values at '{name}.{each.path}'."
-                        if each.path
+                        if each.path and self.cloud.bridged
                         else each.reason
                     )
                     for each in problems
@@ -179,7 +187,7 @@ class Provider(ResourceProviderServicer):
             olds = from_struct(request.olds)
             old_inputs = from_struct(request.old_inputs) if request.HasField("old_inputs") else olds
             news = from_struct(request.news)
-            found = changes(type, self._schema(type), olds, old_inputs, news)
+            found = changes(type, self._schema(type), olds, old_inputs, news, self.cloud.bridged)
             kinds = provider_pb2.PropertyDiff.Kind
             replacing = any(each.replaces for each in found)
             return provider_pb2.DiffResponse(
@@ -187,7 +195,10 @@ class Provider(ResourceProviderServicer):
                 diffs=list(dict.fromkeys(each.top for each in found)),
                 replaces=[each.path for each in found if each.replaces],
                 deleteBeforeReplace=replacing
-                and (type.delete_before_replace or _name_collides(type, plain(old_inputs), plain(news))),
+                and (
+                    type.delete_before_replace
+                    or self.cloud.deletes_first(type, plain(old_inputs), plain(news))
+                ),
                 detailedDiff={
                     each.path: provider_pb2.PropertyDiff(
                         kind=kinds.Value(each.kind.upper() + ("_REPLACE" if each.replaces else "")),
@@ -208,19 +219,21 @@ class Provider(ResourceProviderServicer):
             if request.preview:
                 with self._transaction() as tx:
                     outputs = self._planned(self._call(tx, type, request, inputs))
-                return provider_pb2.CreateResponse(properties=to_struct(keep_secret(outputs, given)))
+                return provider_pb2.CreateResponse(properties=to_struct(self._answered(type, outputs, given)))
 
             def make(call: Call) -> tuple[str, dict[str, Any]]:
                 made = type.create(call)
                 outputs = self._given(call) | made.outputs | {"id": made.id}
                 outputs = {key: value for key, value in outputs.items() if value is not None}
-                call.tx.put(type.kind, made.id, outputs, secret_names(given))
+                call.tx.put(type.kind, made.id, outputs, [*secret_names(given), *sorted(type.secrets)])
                 return made.id, outputs
 
             id, outputs = self._operate(
                 "create", type, request, lambda tx: self._call(tx, type, request, inputs), make, given
             )
-            return provider_pb2.CreateResponse(id=id, properties=to_struct(keep_secret(outputs, given)))
+            return provider_pb2.CreateResponse(
+                id=id, properties=to_struct(self._answered(type, outputs, given))
+            )
 
         return self._answer(context, create)
 
@@ -240,7 +253,7 @@ class Provider(ResourceProviderServicer):
                 return provider_pb2.ReadResponse()
             state = {key: value for key, value in state.items() if value is not None} | {"id": request.id}
             inputs = self._read_inputs(type, state, given, call.old)
-            outputs = keep_secret(state, given)
+            outputs = self._answered(type, state, given)
             for name in secrets:
                 for properties in (outputs, inputs):
                     if name in properties and not isinstance(properties[name], Secret):
@@ -267,13 +280,13 @@ class Provider(ResourceProviderServicer):
             if request.preview:
                 with self._transaction() as tx:
                     outputs = self._replanned(call_on(tx, olds))
-                return provider_pb2.UpdateResponse(properties=to_struct(keep_secret(outputs, given)))
+                return provider_pb2.UpdateResponse(properties=to_struct(self._answered(type, outputs, given)))
 
             def change(call: Call) -> tuple[str, dict[str, Any]]:
                 changed = type.update(call)
                 outputs = {**self._merged(call), **changed, "id": call.id}
                 outputs = {key: value for key, value in outputs.items() if value is not None}
-                call.tx.put(type.kind, call.id, outputs, secret_names(given))
+                call.tx.put(type.kind, call.id, outputs, [*secret_names(given), *sorted(type.secrets)])
                 return call.id, outputs
 
             def on_stored(tx: Transaction) -> Call:
@@ -286,7 +299,7 @@ class Provider(ResourceProviderServicer):
                 return call_on(tx, stored)
 
             _, outputs = self._operate("update", type, request, on_stored, change, given)
-            return provider_pb2.UpdateResponse(properties=to_struct(keep_secret(outputs, given)))
+            return provider_pb2.UpdateResponse(properties=to_struct(self._answered(type, outputs, given)))
 
         return self._answer(context, update)
 
@@ -377,6 +390,20 @@ class Provider(ResourceProviderServicer):
             timeout=getattr(request, "timeout", 0),
         )
 
+    def _answered(
+        self, type: ResourceType, outputs: Mapping[str, Any], given: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The outputs as the vendor's provider hands them to the engine."""
+        if not self.cloud.bridged:
+            names = self._schema(type).outputs
+            outputs = {key: value for key, value in outputs.items() if key in names or key == "id"}
+            outputs = without(outputs, type.hidden)
+        kept = keep_secret(outputs, given)
+        return {
+            key: Secret(value) if key in type.secrets and not isinstance(value, Secret) else value
+            for key, value in kept.items()
+        }
+
     def _given(self, call: Call) -> dict[str, Any]:
         """What is known without asking the cloud: inputs, defaults and what follows from them."""
         defaults = {key: value for key, value in call.type.defaults.items() if call.inputs.get(key) is None}
@@ -385,6 +412,10 @@ class Provider(ResourceProviderServicer):
     def _planned(self, call: Call) -> dict[str, Any]:
         """The outputs of a create that has not happened: what only the cloud knows is unknown."""
         schema, type = self._schema(call.type), call.type
+        if not self.cloud.bridged:
+            outputs = {**call.inputs, **self.cloud.common_outputs(call), **type.known(call)}
+            unknown = set(schema.outputs) - type.absent - set(outputs)
+            return with_unknowns(outputs, type.unknown_within) | dict.fromkeys(unknown, UNKNOWN)
         outputs = self._given(call)
         unknown = (schema.computed | schema.filled | type.filled) - type.absent - set(outputs)
         return outputs | dict.fromkeys(unknown, UNKNOWN)
@@ -404,6 +435,9 @@ class Provider(ResourceProviderServicer):
 
     def _replanned(self, call: Call) -> dict[str, Any]:
         """The outputs of an update that has not happened."""
+        if not self.cloud.bridged:
+            kept = {name: call.old[name] for name in self.cloud.stable if name in call.old}
+            return {**self._planned(call), **kept}
         changed = {
             each.top
             for each in changes(call.type, self._schema(call.type), call.old, call.old_inputs, call.inputs)
@@ -429,6 +463,10 @@ class Provider(ResourceProviderServicer):
         """
         schema = self._schema(type)
         filled = schema.filled | type.filled
+        if not self.cloud.bridged:
+            state = without(dict(state), type.hidden)
+            if given:
+                return self._inputs_after(type, state, given, recorded)
         inputs: dict[str, Any] = {key: value for key, value in given.items() if key.startswith("__")}
         for name in schema.inputs:
             now = state.get(name)
@@ -444,6 +482,26 @@ class Provider(ResourceProviderServicer):
                 and now not in (None, [], {}, "", type.defaults.get(name))
             ):
                 inputs[name] = now
+        return inputs
+
+    def _inputs_after(
+        self,
+        type: ResourceType,
+        state: Mapping[str, Any],
+        given: Mapping[str, Any],
+        recorded: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """The program's inputs with what changed in the cloud since its state was recorded."""
+        inputs = dict(given)
+        schema = self._schema(type)
+        for name in set(schema.inputs) & set(schema.outputs):
+            before, now = recorded.get(name), state.get(name)
+            if before == now or (name not in given and name in type.filled):
+                continue
+            if now is None:
+                inputs.pop(name, None)
+            else:
+                inputs[name] = applied(plain(given.get(name)), before, now)
         return inputs
 
     def _name_resource(
@@ -503,7 +561,7 @@ class Provider(ResourceProviderServicer):
                 raise ProviderError(text)
             reasons.append(text)
         if reasons:
-            raise PartialFailure(id, keep_secret(outputs, given), reasons)
+            raise PartialFailure(id, self._answered(type, outputs, given), reasons)
         return id, outputs
 
     def _failing(
@@ -585,15 +643,12 @@ def _own(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in inputs.items() if not key.startswith("__")}
 
 
-def _name_collides(type: ResourceType, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether the new object would have the old one's name, so that both cannot exist at a time."""
-    property = type.autoname
-    return (
-        bool(property)
-        and new.get(property) is not None
-        and property not in new.get("__defaults", [])
-        and old.get(property) == new.get(property)
-    )
+def _naming(request: Any) -> Naming:
+    seed = request.randomSeed or os.urandom(32)
+    if not request.HasField("autonaming"):
+        return Naming(seed)
+    mode = provider_pb2.CheckRequest.AutonamingOptions.Mode.Name(request.autonaming.mode).lower()
+    return Naming(seed, mode, request.autonaming.proposed_name)
 
 
 def _abort_partial(context: Any, failure: PartialFailure) -> NoReturn:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import Problem
 from .faults import Faults
-from .schema import Schema, TypeSchema, load
+from .schema import BRIDGED, Schema, TypeSchema, Wording, load
 from .store import Transaction
 
 
@@ -49,6 +49,16 @@ class Made:
 
     id: str
     outputs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What a provider may make a name from: the engine's seed, or a name that the project's settings propose."""
+
+    seed: bytes
+    mode: str = ""
+    """``propose``, ``enforce`` or ``disable``; empty where the project says nothing."""
+    proposed: str = ""
 
 
 @dataclass(frozen=True)
@@ -122,6 +132,13 @@ class ResourceType:
     """Inputs that steer the provider and are no property of the object: a change updates nothing."""
     recomputed: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
     """Outputs that change with an update, by the inputs that change them; None for any input."""
+    secrets: frozenset[str] = frozenset()
+    """Outputs that the vendor's provider marks as secret."""
+    hidden: frozenset[str] = frozenset()
+    """Paths that the cloud takes and never answers, ``osProfile.adminPassword``. Not for a bridged provider."""
+    unknown_within: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """Names that a preview does not know inside an object or list that the program gives, by its path. Not for a
+    bridged provider."""
     autoname: str = ""
     """The input that gets a name made from the resource's when left out."""
     name_limit: int = 255
@@ -152,6 +169,21 @@ def _plain_refusal(type: ResourceType | None, operation: str, id: str, refusal: 
     return f"{refusal.code}: {refusal.message}"
 
 
+def _name_collides(type: ResourceType, old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether the new object would have the old one's name, so that both cannot exist at a time."""
+    property = type.autoname
+    return (
+        bool(property)
+        and new.get(property) is not None
+        and property not in new.get("__defaults", [])
+        and old.get(property) == new.get(property)
+    )
+
+
+def _nothing_to_add(call: Call, old_inputs: Mapping[str, Any], naming: Naming) -> Mapping[str, Any]:
+    return {}
+
+
 def _no_config_problem(config: Mapping[str, Any]) -> Iterable[Problem]:
     return ()
 
@@ -180,6 +212,17 @@ class Cloud:
     """The cloud's code and sentence for calls that come too fast."""
     retries: Callable[[Mapping[str, Any]], int] = lambda config: 5
     """How often the vendor's provider tries again by itself."""
+    bridged: bool = True
+    """Whether the vendor's provider is one of pulumi-terraform-bridge. One that is not, as pulumi-azure-native,
+    compares a program's inputs with those of last time and with nothing else, answers what the API answers and not
+    the inputs as well, and knows in a preview only what the program gave."""
+    complete: Callable[[Call, Mapping[str, Any], Naming], Mapping[str, Any]] = _nothing_to_add
+    """Inputs that a provider without the bridge adds for those left out: names, a default location."""
+    stable: frozenset[str] = frozenset()
+    """Outputs that a provider without the bridge still knows in the preview of an update."""
+    deletes_first: Callable[[ResourceType, Mapping[str, Any], Mapping[str, Any]], bool] = _name_collides
+    """Whether the old object (its inputs, the new ones) has to go before its replacement is made."""
+    wording: Wording = BRIDGED
     remember: Mapping[str, str] = field(default_factory=dict)
     """Kinds that exist without a resource type, with a word for each: for ``show``."""
 

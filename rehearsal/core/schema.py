@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -19,6 +19,22 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "number": (int, float),
     "boolean": (bool,),
 }
+
+
+@dataclass(frozen=True)
+class Wording:
+    """How a vendor's provider says that an input does not fit. Each takes the path first."""
+
+    missing: Callable[[str, str], str]
+    """(path, name)"""
+    unknown: Callable[[str, str, str], str]
+    """(path, name, hint)"""
+    mismatch: Callable[[str, str, Any], str]
+    """(path, wanted type as a word of the schema, value)"""
+    converts: bool = True
+    """Whether the provider turns numbers into text and the reverse, where that can be done."""
+
+
 _ENGINE_KEYS = ("__defaults", "__internal", "id", "urn", "version", "pluginDownloadURL")
 
 
@@ -56,50 +72,52 @@ class Schema:
     objects: Mapping[str, Mapping[str, str]]
     functions: Mapping[str, Mapping[str, list[str]]]
 
-    def problems(self, inputs: Mapping[str, Any], specs: Mapping[str, str]) -> Iterator[Problem]:
+    def problems(
+        self, inputs: Mapping[str, Any], specs: Mapping[str, str], wording: Wording | None = None
+    ) -> Iterator[Problem]:
         """Everything in ``inputs`` that does not fit: unknown names, missing ones, values of another type.
 
         Unknown values fit everywhere. Names of the engine's own (``__defaults``) are passed over.
         """
         given = {key: plain(value) for key, value in inputs.items() if key not in _ENGINE_KEYS}
-        yield from self._object(given, specs, "")
+        yield from self._object(given, specs, "", wording or BRIDGED)
 
-    def _object(self, given: Mapping[str, Any], specs: Mapping[str, str], path: str) -> Iterator[Problem]:
+    def _object(
+        self, given: Mapping[str, Any], specs: Mapping[str, str], path: str, wording: Wording
+    ) -> Iterator[Problem]:
         for name, value in sorted(given.items()):
             where = join(path, name)
             if name not in specs:
-                yield Problem(where, _unknown_name(name, specs))
+                yield Problem(where, wording.unknown(where, name, _hint(name, specs)))
             elif value is not None:
-                yield from self._value(value, specs[name].rstrip("!"), where)
+                yield from self._value(value, specs[name].rstrip("!"), where, wording)
         for name, word in specs.items():
             if word.endswith("!") and given.get(name) is None:
-                yield Problem(
-                    join(path, name),
-                    f'Missing required argument. The argument "{name}" is required, but no definition was found.',
-                )
+                where = join(path, name)
+                yield Problem(where, wording.missing(where, name))
 
-    def _value(self, value: Any, word: str, path: str) -> Iterator[Problem]:
+    def _value(self, value: Any, word: str, path: str, wording: Wording) -> Iterator[Problem]:
         if word == "any" or not isinstance(value, str | int | float | bool | list | dict):
             return
         if word.startswith("@"):
             if isinstance(value, dict):
-                yield from self._object(value, self.objects[word[1:]], path)
+                yield from self._object(value, self.objects[word[1:]], path, wording)
             else:
-                yield _mismatch(path, "an object", value)
+                yield Problem(path, wording.mismatch(path, word, value))
         elif word.startswith("["):
             if isinstance(value, list):
                 for index, item in enumerate(value):
-                    yield from self._value(item, word[1:-1], f"{path}[{index}]")
+                    yield from self._value(item, word[1:-1], f"{path}[{index}]", wording)
             else:
-                yield _mismatch(path, "a list", value)
+                yield Problem(path, wording.mismatch(path, word, value))
         elif word.startswith("{"):
             if isinstance(value, dict):
                 for key, item in value.items():
-                    yield from self._value(item, word[1:-1], join(path, key))
+                    yield from self._value(item, word[1:-1], join(path, key), wording)
             else:
-                yield _mismatch(path, "a map", value)
-        elif not _fits(value, word):
-            yield _mismatch(path, f"{'an' if word[0] in 'aeiou' else 'a'} {word}", value)
+                yield Problem(path, wording.mismatch(path, word, value))
+        elif not (_fits(value, word) if wording.converts else _is(value, word)):
+            yield Problem(path, wording.mismatch(path, word, value))
 
 
 def _fits(value: Any, word: str) -> bool:
@@ -122,16 +140,41 @@ def _fits(value: Any, word: str) -> bool:
     return isinstance(value, _KINDS[word])
 
 
-def _mismatch(path: str, wanted: str, value: Any) -> Problem:
+def _is(value: Any, word: str) -> bool:
+    """Whether a scalar has the type as it stands."""
+    if word == "integer":
+        return not isinstance(value, bool) and isinstance(value, int | float) and float(value).is_integer()
+    return isinstance(value, _KINDS[word]) and isinstance(value, bool) == (word == "boolean")
+
+
+def kind_of(value: Any) -> str:
+    """A value's type with its article, for a message."""
     words = {dict: "a map", list: "a list", bool: "a boolean", str: "a string"}
+    return words.get(type(value), "a number")
+
+
+def _bridged_mismatch(path: str, word: str, value: Any) -> str:
+    kinds = {"@": "an object", "[": "a list", "{": "a map"}
+    wanted = kinds.get(word[0]) or f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
     shown = f" ({value!r})" if isinstance(value, int | float | str | bool) else ""
-    return Problem(path, f"expected {wanted}, got {words.get(type(value), 'a number')}{shown}")
+    return f"expected {wanted}, got {kind_of(value)}{shown}"
 
 
-def _unknown_name(name: str, specs: Mapping[str, str]) -> str:
+def _hint(name: str, specs: Mapping[str, str]) -> str:
     close = get_close_matches(name, specs, n=1)
-    hint = f'did you mean "{close[0]}"?' if close else f"known here: {', '.join(sorted(specs))}"
-    return f'Unsupported argument. An argument named "{name}" is not expected here; {hint}'
+    return f'did you mean "{close[0]}"?' if close else f"known here: {', '.join(sorted(specs))}"
+
+
+BRIDGED = Wording(
+    missing=lambda path, name: (
+        f'Missing required argument. The argument "{name}" is required, but no definition was found.'
+    ),
+    unknown=lambda path, name, hint: (
+        f'Unsupported argument. An argument named "{name}" is not expected here; {hint}'
+    ),
+    mismatch=_bridged_mismatch,
+)
+"""The words of pulumi-terraform-bridge (pkg/tfbridge/provider.go)."""
 
 
 def load(path: Path) -> Schema:

@@ -199,6 +199,35 @@ def has_secret(value: Any) -> bool:
     return isinstance(value, Secret)
 
 
+def without(value: Any, paths: frozenset[str], path: str = "") -> Any:
+    """The value without what lies at the paths (``osProfile.customData``; lists count for nothing in a path)."""
+    if not paths:
+        return value
+    if isinstance(value, Mapping):
+        return {
+            key: without(item, paths, where)
+            for key, item in value.items()
+            if (where := f"{path}.{key}" if path else key) not in paths
+        }
+    if isinstance(value, list):
+        return [without(item, paths, path) for item in value]
+    return value
+
+
+def with_unknowns(value: Any, within: Mapping[str, frozenset[str]], path: str = "") -> Any:
+    """The value with unknowns for the names that a path's objects lack; lists count for nothing in a path."""
+    if not within:
+        return value
+    if isinstance(value, Mapping):
+        inner = {
+            key: with_unknowns(item, within, f"{path}.{key}" if path else key) for key, item in value.items()
+        }
+        return {**dict.fromkeys(within.get(path, ()), UNKNOWN), **inner}
+    if isinstance(value, list):
+        return [with_unknowns(item, within, path) for item in value]
+    return value
+
+
 def secret_names(properties: Mapping[str, Any]) -> list[str]:
     """The top-level properties that are secret, wholly or in part."""
     return sorted(key for key, value in properties.items() if has_secret(value))
