@@ -12,7 +12,7 @@ from gpu_fabric.nccl.topology.errors import TopologyError
 from gpu_fabric.nccl.topology.model import ELEMENTS as MODELS
 from gpu_fabric.nccl.topology.model import Node, Topology, attribute_fields, child_fields
 from gpu_fabric.nccl.topology.rules import RULES
-from gpu_fabric.nccl.topology.syntax import Document, Element, decode, read_document
+from gpu_fabric.nccl.topology.syntax import MAX_CHARACTERS, Document, Element, decode, read_document
 from gpu_fabric.nccl.topology.values import read_decimal, read_integer
 
 MAX_ELEMENTS = 255
@@ -33,11 +33,11 @@ def parse(text: str) -> Topology:
     """
     document = read_document(text)
     _refuse_faults(document)
-    if not document.roots or document.roots[0].tag != "system":
+    root = system_root(document)
+    if root is None:
         rule = RULES["topology-root-not-system" if document.roots else "topology-empty"]
         line = document.roots[0].line if document.roots else 1
         raise TopologyError(f"{rule.summary}.", line=line, remedy=rule.remedy)
-    root = document.roots[0]
     _refuse_version(root)
     known = len(known_elements(root))
     if known > MAX_ELEMENTS:
@@ -49,13 +49,24 @@ def parse(text: str) -> Topology:
 def parse_file(path: Path) -> Topology:
     """`parse` of a file's text; `TopologyError` names the file."""
     try:
-        text = decode(path.read_bytes())
+        text = decode(read_bytes(path))
     except OSError as failed:
         raise TopologyError(f"{path}: {failed.strerror}.") from None
     try:
         return parse(text)
     except TopologyError as refused:
         raise TopologyError(f"{path}: {refused}") from None
+
+
+def read_bytes(path: Path) -> bytes:
+    """The beginning of a file: one byte more than any text that is looked at can have."""
+    with path.open("rb") as file:
+        return file.read(4 * MAX_CHARACTERS + 1)
+
+
+def system_root(document: Document) -> Element | None:
+    """The element that NCCL starts from."""
+    return next((root for root in document.roots if root.tag == "system"), None)
 
 
 def known_elements(root: Element) -> list[Element]:
@@ -89,7 +100,8 @@ def _refuse_version(root: Element) -> None:
 
 
 @cache
-def _readers(model: type[Node]) -> Mapping[str, Any]:
+def attribute_readers(model: type[Node]) -> Mapping[str, Any]:
+    """Field name → the function that reads the attribute's text."""
     # The annotations are texts here (`from __future__ import annotations`): "int | None" is read as an int.
     return {f.name: _READERS[str(f.type).split(" ")[0]] for f in fields(model) if f.name in _own(model)}
 
@@ -108,7 +120,7 @@ def _build(element: Element) -> Node:
     for attribute, name in attribute_fields(model).items():
         text = element.get(attribute)
         if text is not None:
-            values[name] = _readers(model)[name](text)
+            values[name] = attribute_readers(model)[name](text)
     for tag, name in child_fields(model).items():
         values[name] = tuple(_build(child) for child in element.children if child.tag == tag)
     return model(**values)

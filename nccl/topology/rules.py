@@ -250,7 +250,7 @@ _RULES = (
     ),
     _error(
         "topology-devices-missing",
-        "The file leaves out devices of the size: NCCL hangs them where sysfs has them, beside the described ones",
+        "The file leaves out devices of the size, which NCCL then hangs where sysfs has them",
         "Describe every GPU and NIC of the node.",
         CATALOG,
     ),
@@ -274,7 +274,7 @@ _RULES = (
     ),
     _rejected(
         "topology-class-missing",
-        "a switch has no class, and sysfs has no device of its bus id to take one from",
+        "a switch has no class, and only a device of its bus id in sysfs could give one",
         'Write `class="0x060400"`.',
         TOPO_CC,
     ),
@@ -315,9 +315,18 @@ _RULES = (
         "Nothing, where NCCL runs on the node that the file describes.",
         TOPO_CC,
     ),
+    _note(
+        "topology-layout-unknown",
+        "No PCI layout of the size is published: bus ids and masks were not checked",
+        "Compare with the node itself: `gpu-fabric topology --from-host`.",
+        CATALOG,
+    ),
     # gpu, nvlink, c2c
     _rejected(
-        "topology-nvlink-incomplete", "an `nvlink` has no count", "Write it, or delete `nvlink`.", TOPO_CC
+        "topology-nvlink-incomplete",
+        "an `nvlink` lacks what NCCL needs of it",
+        "Write it, or delete `nvlink`.",
+        TOPO_CC,
     ),
     _rejected(
         "topology-c2c-incomplete", "a `c2c` has no bw or no count", "Write both, or delete `c2c`.", TOPO_CC

@@ -15,8 +15,8 @@ _HEXADECIMAL: Final = re.compile(r"\s*(?:0[xX](?=[0-9a-fA-F]))?([0-9a-fA-F]+)")
 _WORD: Final = re.compile(r"[0-9a-fA-F]{1,8}")
 _RANGES: Final = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _WORD_BITS: Final = 32
-#: NCCL rejects longer values; what lies beyond is not looked at.
-_LONGEST: Final = 253
+#: Characters of the longest value; NCCL rejects longer ones, and what lies beyond is not looked at.
+LONGEST: Final = 253
 
 BUS_ID: Final = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 """The one spelling of a bus id that can equal what NVML and sysfs report."""
@@ -61,7 +61,7 @@ _INTEL_SOCKET_GBPS: Final = ((0xCF, 40), (0x8F, 22), (0x55, 10), (0, 6))
 
 def read_integer(text: str) -> int:
     """C's `strtol(text, NULL, 0)`: the number at the beginning, in its own base; 0 where there is none."""
-    match = _INTEGER.match(text[:_LONGEST])
+    match = _INTEGER.match(text[:LONGEST])
     if match is None:
         return 0
     sign, digits = match.groups()
@@ -115,7 +115,7 @@ def socket_gigabytes_per_second(
 def affinity_as_read(text: str) -> frozenset[int]:
     """The CPUs that NCCL takes from an `affinity`, right or wrong: hexadecimal words, most significant first."""
     mask = 0
-    for word in text[:_LONGEST].split(","):
+    for word in text[:LONGEST].split(","):
         match = _HEXADECIMAL.match(word)
         mask = mask << _WORD_BITS | (int(match.group(1), 16) if match else 0) & 0xFFFFFFFF
     return frozenset(cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1)
@@ -128,7 +128,7 @@ def is_affinity(text: str) -> bool:
 
 def affinity_ranges(text: str) -> frozenset[int] | None:
     """The CPUs of a list such as `0-23,48-71`; None if the text is not one, or names CPUs beyond 4095."""
-    if len(text) > _LONGEST or not _RANGES.fullmatch(text):
+    if len(text) > LONGEST or not _RANGES.fullmatch(text):
         return None
     cpus: set[int] = set()
     for part in text.split(","):
@@ -159,11 +159,16 @@ def cpu_list(cpus: Iterable[int]) -> str:
 
 def read_decimal(text: str) -> float:
     """C's `strtof`: the decimal number at the beginning of the text; 0 where there is none."""
-    match = _DECIMAL.match(text[:_LONGEST])
+    match = _DECIMAL.match(text[:LONGEST])
     return float(match.group()) if match else 0.0
 
 
 def read_hexadecimal(text: str) -> int:
     """C's `strtol(text, NULL, 16)`: the hexadecimal number at the beginning; 0 where there is none."""
-    match = _HEXADECIMAL.match(text[:_LONGEST])
+    match = _HEXADECIMAL.match(text[:LONGEST])
     return int(match.group(1), 16) if match else 0
+
+
+def is_whole_decimal(text: str) -> bool:
+    """Whether `read_decimal` reads all of the text."""
+    return _DECIMAL.fullmatch(text) is not None
