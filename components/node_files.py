@@ -50,9 +50,13 @@ def node_files(
     overrides: Mapping[str, str],
     topology: TopologyUse,
     commands_after: Sequence[str],
+    image: str | None = None,
 ) -> NodeFiles:
-    """The files of a node of this size. Raises EnvironmentInputError where the user's variables are malformed."""
-    variables = environment(size, overrides=overrides, topology_file=_TOPOLOGY_FILE[topology])
+    """The files of a node of this size with this image (None: the cloud's GPU image).
+
+    Raises EnvironmentInputError where the user's variables are malformed.
+    """
+    variables = environment(size, image=image, overrides=overrides, topology_file=_TOPOLOGY_FILE[topology])
     text = cloud_config(size, environment=variables, extra_commands=commands_after)
     notes = tuple(
         f"nccl.environment: {finding.what} {finding.remedy} ({finding.code}; {finding.source})"
@@ -69,6 +73,7 @@ def problems_of_node_files(
     commands_after: Sequence[str],
     limit: int,
     cloud: str,
+    image: str | None = None,
 ) -> list[Problem]:
     """What is wrong with what the user adds to a node: malformed variables, no layout to activate, too many bytes."""
     if topology is TopologyUse.ACTIVE and size.pci is None:
@@ -80,7 +85,9 @@ def problems_of_node_files(
             )
         ]
     try:
-        files = node_files(size, overrides=overrides, topology=topology, commands_after=commands_after)
+        files = node_files(
+            size, overrides=overrides, topology=topology, commands_after=commands_after, image=image
+        )
     except EnvironmentInputError as refused:
         return [_problem(problem) for problem in refused.problems]
     count = len(files.compressed)

@@ -11,6 +11,8 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 
+from gpu_fabric.components.arguments import BootstrapArgs, NcclArgs
+
 
 class AwsCapacityArgs(TypedDict):
     kind: str
@@ -70,18 +72,6 @@ class AwsAccessArgs(TypedDict, total=False):
     """Adopt this instance profile."""
     extra_policy_arns: Sequence[pulumi.Input[str]]
     key_name: pulumi.Input[str]
-
-
-class NcclArgs(TypedDict, total=False):
-    environment: Mapping[str, str]
-    """Variables of yours; they win."""
-    topology: str
-    """`default`, `active` or `installed`."""
-
-
-class BootstrapArgs(TypedDict, total=False):
-    after: Sequence[str]
-    """Shell commands that run on the node after ours."""
 
 
 class AwsGpuClusterArgs(TypedDict):

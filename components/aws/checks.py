@@ -5,9 +5,9 @@ A rule says where, what is wrong, and what to do. What is legal but worth knowin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
 from ipaddress import IPv4Network
+from typing import Any
 
 from gpu_fabric.components.aws.addresses import (
     DEFAULT_VPC,
@@ -18,16 +18,15 @@ from gpu_fabric.components.aws.addresses import (
     usable_addresses,
 )
 from gpu_fabric.components.aws.endpoints import INTERFACE_ENDPOINTS
-from gpu_fabric.components.aws.limits import CAPACITY_BLOCK_NODES, GP3, SUBNET_PREFIXES
+from gpu_fabric.components.aws.limits import CAPACITY_BLOCK_NODES, GP3, SUBNET_PREFIXES, USER_DATA_BYTES
 from gpu_fabric.components.aws.regions import region_of
-from gpu_fabric.components.aws.settings import (
-    AwsClusterSettings,
-    CapacityBlock,
-    Internet,
-    PlacementKind,
-)
+from gpu_fabric.components.aws.settings import AwsClusterSettings, CapacityBlock, Internet
+from gpu_fabric.components.choices import PlacementKind
+from gpu_fabric.components.node_files import problems_of_node_files
 from gpu_fabric.components.problems import Problem
-from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize, load_sizes
+from gpu_fabric.components.subnets import read_block
+from gpu_fabric.components.surroundings import Surroundings
+from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
 from gpu_fabric.nccl.hardware.catalog import UnknownSizeError
 from gpu_fabric.nccl.hardware.interfaces import (
     InterfaceLayoutError,
@@ -35,16 +34,6 @@ from gpu_fabric.nccl.hardware.interfaces import (
     interfaces,
     possible_layouts,
 )
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What the rules need to know beside the settings."""
-
-    region: str | None = None
-    """The provider's region, where it is known before deployment."""
-    sizes: Mapping[str, NodeSize] = field(default_factory=load_sizes)
-    """The catalog, with the sizes that the user added."""
 
 
 def find_size(settings: AwsClusterSettings, around: Surroundings) -> NodeSize | None:
@@ -105,26 +94,8 @@ def _interface_layout(settings: AwsClusterSettings, around: Surroundings) -> Ite
         yield Problem(("interfaces",), what, remedy)
 
 
-def _parse_network(path: str, text: str | None, problems: list[Problem]) -> IPv4Network | None:
-    if text is None:
-        return None
-    where = ("network", path)
-    try:
-        network = IPv4Network(text)
-    except ValueError as error:
-        try:
-            nearest = f"give {IPv4Network(text, strict=False)}"
-        except ValueError:
-            nearest = "give an address block such as 10.100.0.0/16"
-        problems.append(Problem(where, f"{text!r} is not an IPv4 address block ({error})", nearest))
-        return None
-    if network.prefixlen not in SUBNET_PREFIXES:
-        allowed = f"/{SUBNET_PREFIXES[0]} and /{SUBNET_PREFIXES[-1]}"
-        problems.append(
-            Problem(where, f"{network} is a /{network.prefixlen}", f"AWS takes a size between {allowed}")
-        )
-        return None
-    return network
+def _parse_network(key: str, text: str | None, problems: list[Problem]) -> IPv4Network | None:
+    return read_block(("network", key), text, SUBNET_PREFIXES, "AWS", problems, str(DEFAULT_VPC))
 
 
 def other_addresses(settings: AwsClusterSettings) -> int:
@@ -374,3 +345,23 @@ RULES: tuple[Callable[[AwsClusterSettings, Surroundings], Iterable[Problem]], ..
 def check(settings: AwsClusterSettings, around: Surroundings) -> list[Problem]:
     """Every problem of `settings`, with paths in snake_case from the top of the settings."""
     return [problem for rule in RULES for problem in rule(settings, around)]
+
+
+def node_additions(settings: AwsClusterSettings) -> dict[str, Any]:
+    """What the user adds to a node, as `node_files` takes it."""
+    return {
+        "overrides": settings.nccl.environment,
+        "topology": settings.nccl.topology,
+        "commands_after": settings.bootstrap.after,
+    }
+
+
+def problems_of(settings: AwsClusterSettings, around: Surroundings) -> list[Problem]:
+    """Every problem of the settings, and of what would be rendered from them."""
+    problems = check(settings, around)
+    size = find_size(settings, around)
+    if size is not None:
+        problems += problems_of_node_files(
+            size, **node_additions(settings), limit=USER_DATA_BYTES, cloud="EC2"
+        )
+    return problems

@@ -13,42 +13,24 @@ import pulumi
 
 from gpu_fabric.components.aws.access import AwsNodeAccess
 from gpu_fabric.components.aws.arguments import AwsGpuClusterArgs
-from gpu_fabric.components.aws.checks import Surroundings, address_plan, check, find_size
-from gpu_fabric.components.aws.limits import USER_DATA_BYTES
+from gpu_fabric.components.aws.checks import address_plan, node_additions, problems_of
 from gpu_fabric.components.aws.network import AwsNetwork
 from gpu_fabric.components.aws.nodes import AwsNodes
 from gpu_fabric.components.aws.notes import notes
 from gpu_fabric.components.aws.placement import AwsPlacement
 from gpu_fabric.components.aws.regions import region_of
 from gpu_fabric.components.aws.security_group import AwsFabricSecurityGroup
-from gpu_fabric.components.aws.settings import AwsClusterSettings, NodesAs
+from gpu_fabric.components.aws.settings import AwsClusterSettings
 from gpu_fabric.components.aws.template import AwsNodeTemplate
+from gpu_fabric.components.choices import NodesAs
 from gpu_fabric.components.component import child, settings_from_arguments
-from gpu_fabric.components.node_files import node_files, problems_of_node_files
-from gpu_fabric.components.problems import Problem
+from gpu_fabric.components.node_files import node_files
+from gpu_fabric.components.surroundings import Surroundings
 from gpu_fabric.nccl.hardware.interfaces import (
     addresses_per_node,
     efa_gbps_per_node,
     efa_interfaces_per_node,
 )
-
-
-def _additions(settings: AwsClusterSettings) -> dict[str, Any]:
-    """What the user adds to a node, as `node_files` takes it."""
-    return {
-        "overrides": settings.nccl.environment,
-        "topology": settings.nccl.topology,
-        "commands_after": settings.bootstrap.after,
-    }
-
-
-def problems_of(settings: AwsClusterSettings, around: Surroundings) -> list[Problem]:
-    """Every problem of the settings, and of what would be rendered from them."""
-    problems = check(settings, around)
-    size = find_size(settings, around)
-    if size is not None:
-        problems += problems_of_node_files(size, **_additions(settings), limit=USER_DATA_BYTES, cloud="EC2")
-    return problems
 
 
 class AwsGpuCluster(pulumi.ComponentResource):
@@ -133,7 +115,7 @@ class AwsGpuCluster(pulumi.ComponentResource):
         placement = AwsPlacement(
             name, settings.placement_kind, settings.placement.name, extra_tags=more, opts=child(self)
         )
-        files = node_files(size, **_additions(settings))
+        files = node_files(size, **node_additions(settings))
         template = AwsNodeTemplate(
             name,
             settings,

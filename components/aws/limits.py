@@ -20,9 +20,6 @@ class Gp3Limits:
 
 GP3 = Gp3Limits()
 
-RESERVED_ADDRESSES = 5
-"""The first four and the last address of every subnet. VPC User Guide, "Subnet CIDR blocks"; read 2026-11-29."""
-
 SUBNET_PREFIXES = range(16, 29)
 """A VPC or subnet is /16 to /28. VPC User Guide, "VPC CIDR blocks" and "Subnet CIDR blocks"; read 2026-11-29."""
 

@@ -13,15 +13,10 @@ from collections.abc import Mapping, Sequence
 import pulumi
 import pulumi_aws as aws
 
-from gpu_fabric.components.aws.settings import (
-    AwsClusterSettings,
-    CapacityBlock,
-    NodesAs,
-    Reservation,
-    Updates,
-)
+from gpu_fabric.components.aws.settings import AwsClusterSettings, CapacityBlock, Reservation
 from gpu_fabric.components.aws.tags import tags
 from gpu_fabric.components.aws.template import AwsNodeTemplate
+from gpu_fabric.components.choices import NodesAs, Updates
 from gpu_fabric.components.component import child
 
 

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_fabric.components.aws.settings import (
-    AwsClusterSettings,
-    CapacityBlock,
-    NodesAs,
-    PlacementKind,
-    Reservation,
-    Spot,
-    Updates,
-)
+from gpu_fabric.components.aws.settings import AwsClusterSettings, CapacityBlock, Reservation, Spot
 from gpu_fabric.components.aws.template import ImageReference
+from gpu_fabric.components.choices import NodesAs, PlacementKind, Updates
 from gpu_fabric.nccl.hardware import InterfaceLayout, NodeSize
 
 

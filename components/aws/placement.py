@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import pulumi
 import pulumi_aws as aws
 
-from gpu_fabric.components.aws.settings import PlacementKind
 from gpu_fabric.components.aws.tags import tags
+from gpu_fabric.components.choices import PlacementKind
 from gpu_fabric.components.component import child
 
 

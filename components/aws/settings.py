@@ -7,27 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpu_fabric.components.node_files import TopologyUse
+from gpu_fabric.components.choices import Bootstrap, Nccl, NodesAs, PlacementKind, Updates
 from gpu_fabric.components.settings import Identifier, Number, Settings, Switch, Text, WholeNumber
 from gpu_fabric.nccl.hardware import InterfaceLayout
-
-
-class NodesAs(StrEnum):
-    """What declares the nodes."""
-
-    FLEET = "fleet"
-    """One Auto Scaling group of fixed size: a constant number of resources at any node count."""
-    INSTANCES = "instances"
-    """One instance resource a node: every address is known to the program."""
-
-
-class Updates(StrEnum):
-    """What a new image, user data, volume or interface layout does to nodes that already run."""
-
-    KEEP = "keep"
-    """Nothing: it reaches nodes that start later."""
-    REPLACE = "replace"
-    """Running nodes are terminated and replaced, a training job on them ends."""
 
 
 class Internet(StrEnum):
@@ -39,12 +21,6 @@ class Internet(StrEnum):
     """No internet at all: VPC endpoints for Systems Manager, EC2 and S3."""
 
 
-class PlacementKind(StrEnum):
-    CREATE = "create"
-    ADOPT = "adopt"
-    NONE = "none"
-
-
 class OnDemand(Settings):
     kind: Literal["onDemand"] = "onDemand"
 
@@ -52,7 +28,7 @@ class OnDemand(Settings):
 class Spot(Settings):
     kind: Literal["spot"]
     max_price: Annotated[Number, Field(gt=0)] | None = None
-    """USD an hour and node; None: the on-demand price."""
+    """USD an hour and node. Without it: the on-demand price."""
 
 
 class Reservation(Settings):
@@ -74,7 +50,7 @@ Capacity = Annotated[OnDemand | Spot | Reservation | CapacityBlock, Field(discri
 
 class Placement(Settings):
     group: PlacementKind | None = None
-    """None: `create`, or `none` where reserved capacity brings its own placement."""
+    """A cluster placement group. Without it: `create`, or `none` where reserved capacity brings its own placement."""
     name: Identifier | None = None
     """The existing group to adopt."""
 
@@ -83,11 +59,17 @@ class Network(Settings):
     """Create a network (`cidr`, `subnetCidr`, `publicSubnetCidr`, `internet`) or adopt one (`vpcId`, `subnetId`)."""
 
     cidr: Text | None = None
+    """Block of a new VPC. Without it: 10.100.0.0/16."""
     subnet_cidr: Text | None = None
+    """Block of the nodes' subnet. Without it: the second /20 of the VPC, or its upper half where that is too small."""
     public_subnet_cidr: Text | None = None
+    """Block of the NAT gateway's subnet. Without it: the first free /28 of the VPC."""
     internet: Internet | None = None
+    """`nat` without it; `endpoints` is a network with VPC endpoints and no internet at all."""
     vpc_id: Identifier | None = None
+    """An existing VPC, adopted together with `subnetId`; nothing of the network is created."""
     subnet_id: Identifier | None = None
+    """An existing subnet in the zone of the nodes."""
     security_group_ids: tuple[Identifier, ...] = ()
     """Existing security groups, used instead of a new one; one of them must allow all traffic to and from itself."""
     verify: Switch = False
@@ -100,6 +82,7 @@ class Network(Settings):
 
 class Image(Settings):
     ami_id: Identifier | None = None
+    """An AMI, pinned. Without it and `ssmParameter`: AWS's Deep Learning Base image, which floats."""
     ssm_parameter: Text | None = None
     """A public or own SSM parameter that holds an AMI id; `:version` at its end pins it."""
     root_device: Text = "/dev/sda1"
@@ -110,29 +93,22 @@ class RootVolume(Settings):
     """The gp3 root volume of every node, encrypted."""
 
     size_gib: Annotated[WholeNumber, Field(ge=1)] = 1000
+    """GiB of the gp3 root volume, 1 to 65536; always encrypted."""
     iops: Annotated[WholeNumber, Field(ge=1)] = 16_000
+    """3000 to 80000, at most 500 a GiB."""
     throughput_mibps: Annotated[WholeNumber, Field(ge=1)] = 1_000
+    """MiB/s, 125 to 2000, at most 0.25 an IOPS."""
     kms_key_id: Identifier | None = None
-    """A key of yours; None: the account's default key for EBS."""
+    """A KMS key of yours. Without it: the account's default key for EBS."""
 
 
 class Access(Settings):
     instance_profile_name: Identifier | None = None
     """An existing instance profile, used instead of a new role."""
     extra_policy_arns: tuple[Identifier, ...] = ()
+    """Policies for the nodes' role beside ours."""
     key_name: Identifier | None = None
     """An EC2 key pair; not needed, Session Manager opens a shell without one."""
-
-
-class Nccl(Settings):
-    environment: dict[str, Text] = Field(default_factory=dict)
-    """Variables of yours; they win over ours."""
-    topology: TopologyUse = TopologyUse.DEFAULT
-
-
-class Bootstrap(Settings):
-    after: tuple[Text, ...] = ()
-    """Shell commands of yours that run on the node after ours; one that fails fails the boot."""
 
 
 class AwsClusterSettings(Settings):
@@ -144,17 +120,21 @@ class AwsClusterSettings(Settings):
     )
     nodes: Annotated[WholeNumber, Field(ge=1, description="the number of nodes, at least 1", examples=[1])]
     nodes_as: NodesAs = NodesAs.FLEET
+    """One Auto Scaling group of fixed size, or one instance resource a node with addresses known to the program."""
     updates: Updates = Updates.KEEP
+    """What a new image, user data, volume or interface layout does to running nodes: nothing, or replace them."""
     capacity: Capacity = OnDemand()
     placement: Placement = Placement()
     network: Network = Network()
     interfaces: InterfaceLayout = InterfaceLayout.ONE_ADDRESS
+    """One address a node; more addresses for IP bandwidth; the older layout with an address on every EFA interface."""
     image: Image = Image()
     root_volume: RootVolume = RootVolume()
     access: Access = Access()
     nccl: Nccl = Nccl()
     bootstrap: Bootstrap = Bootstrap()
     tags: dict[str, Text] = Field(default_factory=dict)
+    """On everything that carries tags."""
 
     @property
     def placement_kind(self) -> PlacementKind:

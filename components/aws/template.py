@@ -11,15 +11,9 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
-from gpu_fabric.components.aws.settings import (
-    AwsClusterSettings,
-    Capacity,
-    CapacityBlock,
-    NodesAs,
-    Reservation,
-    Spot,
-)
+from gpu_fabric.components.aws.settings import AwsClusterSettings, Capacity, CapacityBlock, Reservation, Spot
 from gpu_fabric.components.aws.tags import tags
+from gpu_fabric.components.choices import NodesAs
 from gpu_fabric.components.component import child
 from gpu_fabric.nccl.hardware import Interface, NodeSize
 from gpu_fabric.nccl.hardware.interfaces import interfaces

@@ -1,0 +1,16 @@
+"""What the rules for a cluster need to know beside its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpu_fabric.nccl.hardware import NodeSize, load_sizes
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    region: str | None = None
+    """The provider's region (AWS) or location (Azure), where it is known before deployment."""
+    sizes: Mapping[str, NodeSize] = field(default_factory=load_sizes)
+    """The catalog, with the sizes that the user added."""
