@@ -170,7 +170,8 @@ def _catalog_topology(row: NodeSize) -> str:
         return ""
     from gpu_fabric.nccl.topology import from_catalog, to_xml
 
-    return to_xml(from_catalog(row))
+    topology = from_catalog(row)
+    return "" if topology is None else to_xml(topology)
 
 
 @cache

@@ -19,6 +19,7 @@ from gpu_fabric.nccl.environment.platforms import (
     set_elsewhere,
 )
 from gpu_fabric.nccl.environment.situation import Role, Situation, matches
+from gpu_fabric.nccl.findings import Finding
 from gpu_fabric.nccl.hardware import NodeSize, get_size
 from gpu_fabric.nccl.versions import Version, parse_version
 
@@ -266,10 +267,9 @@ def _override_problems(name: str, value: str) -> list[str]:
 
 def _lint(
     situation: Situation, checked: Mapping[str, str], chosen: Mapping[str, Variable]
-) -> tuple[Any, ...]:
+) -> tuple[Finding, ...]:
     if not checked:
         return ()
     from gpu_fabric.nccl.lint import lint_values
 
-    found = lint_values(_values(chosen), situation=situation, path="overrides")
-    return tuple(finding for finding in found if any(name in finding.what for name in checked))
+    return tuple(lint_values(_values(chosen), situation=situation, path="overrides", only=checked))

@@ -1,0 +1,89 @@
+"""Write the mended text: only changes that are certain, and only on lines that hold nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis
+from gpu_fabric.nccl.lint.sources import Assignment, Format
+
+_SHELLS: Final = frozenset({Format.SHELL, Format.SLURM})
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_./:^=,+-]*")
+# What a change takes precedence over, when several are proposed for one assignment.
+_ORDER: Final = (Change.DELETE, Change.LINE, Change.VALUE, Change.NAME)
+
+
+def mend(text: str, diagnoses: Iterable[Diagnosis]) -> str:
+    """The text with the fixes of these diagnoses. A line that cannot be changed with certainty stays."""
+    lines = text.split("\n")
+    chosen: dict[tuple[int, str], Diagnosis] = {}
+    for diagnosis in diagnoses:
+        if diagnosis.fix is None or diagnosis.assignment is None:
+            continue
+        key = (diagnosis.assignment.line, diagnosis.assignment.name)
+        if key not in chosen or _rank(diagnosis) < _rank(chosen[key]):
+            chosen[key] = diagnosis
+    removed: set[int] = set()
+    for diagnosis in chosen.values():
+        _apply(lines, diagnosis, removed)
+    return "\n".join(line for index, line in enumerate(lines) if index not in removed)
+
+
+def _rank(diagnosis: Diagnosis) -> tuple[int, int]:
+    fix = diagnosis.fix
+    return (_ORDER.index(fix.change) if fix else len(_ORDER), diagnosis.finding.level.severity)
+
+
+def _apply(lines: list[str], diagnosis: Diagnosis, removed: set[int]) -> None:
+    fix, assignment = diagnosis.fix, diagnosis.assignment
+    if fix is None or assignment is None or not 0 < assignment.line <= len(lines):
+        return
+    first = assignment.line - 1
+    line = lines[first]
+    match fix.change:
+        case Change.DELETE if assignment.alone:
+            _delete(lines, assignment, diagnosis.finding.code, removed)
+        case Change.LINE if assignment.format in _SHELLS:
+            lines[first] = f"{_indent(line)}{fix.text}{line.lstrip()}"
+        case Change.LINE:
+            lines[first] = fix.text
+        case Change.VALUE if assignment.value is not None:
+            _replace_value(lines, assignment, fix.text)
+        case Change.NAME:
+            lines[first] = re.sub(
+                rf"(?<![A-Za-z0-9_]){re.escape(assignment.name)}(?![A-Za-z0-9_])", fix.text, line
+            )
+
+
+def _delete(lines: list[str], assignment: Assignment, code: str, removed: set[int]) -> None:
+    first = assignment.line - 1
+    if assignment.format in _SHELLS:
+        # A `then` or `do` must not end up empty, so the line becomes the command that does nothing.
+        written = lines[first].strip().removeprefix("export").strip()
+        lines[first] = f"{_indent(lines[first])}: # gpu-fabric lint took out {written} ({code})"
+        return
+    removed.update(range(first, assignment.end))
+
+
+def _replace_value(lines: list[str], assignment: Assignment, new: str) -> None:
+    """Change the value where it stands once, in any quotes, after the name."""
+    old = re.escape(assignment.value or "")
+    separator = r"\s*[=:\s]\s*" if assignment.format in (Format.KUBERNETES, Format.DOCKERFILE) else "="
+    for index in range(assignment.line - 1, min(assignment.end, len(lines))):
+        for before in (rf"(?<![A-Za-z0-9_]){re.escape(assignment.name)}{separator}", r"^\s*value:\s*"):
+            pattern = re.compile(rf"({before})(['\"]?){old}\2(?=$|[\s,;\"'}})])")
+            if len(pattern.findall(lines[index])) == 1:
+                match = pattern.search(lines[index])
+                if match is not None:
+                    quote = match[2] if _PLAIN.fullmatch(new) else "'"
+                    line = lines[index]
+                    lines[index] = (
+                        f"{line[: match.start()]}{match[1]}{quote}{new}{quote}{line[match.end() :]}"
+                    )
+                return
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]

@@ -1,0 +1,117 @@
+"""The rules on single variables in `rules.toml`: value, platform, role and version, each with its price."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from gpu_fabric.nccl.environment.platforms import set_elsewhere
+from gpu_fabric.nccl.environment.situation import Situation, matches
+from gpu_fabric.nccl.findings import Level
+from gpu_fabric.nccl.lint.algorithms import ALGORITHMS_SINCE, PROTOCOLS, parse_selection
+from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis, Fix, about
+from gpu_fabric.nccl.lint.grammar import is_default
+from gpu_fabric.nccl.lint.sources import Assignment
+
+
+@cache
+def rules() -> tuple[Mapping[str, Any], ...]:
+    """The rows of `rules.toml`."""
+    return tuple(tomllib.loads(files(__package__).joinpath("rules.toml").read_text(encoding="utf-8"))["rule"])
+
+
+@cache
+def codes() -> Mapping[str, str]:
+    """Every code with its one-line description."""
+    return tomllib.loads(files(__package__).joinpath("codes.toml").read_text(encoding="utf-8"))
+
+
+def check_rules(assignment: Assignment, situation: Situation) -> Iterator[Diagnosis]:
+    """Every rule that the assignment breaks."""
+    for rule in rules():
+        if (
+            _is_about(rule, assignment.name)
+            and matches(rule.get("when", {}), situation)
+            and _holds(rule, assignment, situation)
+        ):
+            words = {"name": assignment.name, "value": assignment.value or ""}
+            yield about(
+                assignment,
+                rule["code"],
+                Level(rule["level"]),
+                rule["what"].format(**words),
+                rule["remedy"],
+                rule["source"],
+                fix=_fix(rule.get("fix")),
+            )
+
+
+def check_set_elsewhere(assignment: Assignment, situation: Situation) -> Iterator[Diagnosis]:
+    """What the plugin or the image would set, and this assignment replaces."""
+    if assignment.value is None or is_default(assignment.name, assignment.value, situation.nccl):
+        return
+    for entry in set_elsewhere(situation):
+        if entry.name != assignment.name or entry.name == "NCCL_TOPO_FILE":
+            continue
+        same = entry.value == assignment.value
+        yield about(
+            assignment,
+            "env-set-by-platform",
+            Level.NOTE if same else Level.WARNING,
+            f"{entry.name}={assignment.value} "
+            + (
+                f"repeats what {entry.by} sets."
+                if same
+                else f"replaces {entry.value}, which {entry.by} sets."
+            ),
+            "Delete it." if same else "Delete it, unless a measurement on these nodes says otherwise.",
+            entry.source,
+            fix=Fix(Change.DELETE) if same else None,
+        )
+
+
+def _is_about(rule: Mapping[str, Any], name: str) -> bool:
+    if name in rule.get("except_names", ()):
+        return False
+    pattern = rule.get("pattern_names")
+    return name in rule.get("names", ()) or (pattern is not None and re.fullmatch(pattern, name) is not None)
+
+
+def _holds(rule: Mapping[str, Any], assignment: Assignment, situation: Situation) -> bool:
+    """Whether the value is one that the rule is about. A value that the file computes fits only rules on any value."""
+    conditions = [
+        key for key in ("equals", "differs", "pattern", "lacks_algorithm", "includes_protocol") if key in rule
+    ]
+    value = assignment.value
+    if value is None:
+        return not conditions
+    if value == "":
+        return "" in rule.get("equals", ())
+    return all(_CONDITIONS[key](value, rule[key], situation) for key in conditions)
+
+
+def _includes_protocol(value: str, wanted: str, situation: Situation) -> bool:
+    parsed = parse_selection(value, PROTOCOLS, situation.nccl)
+    named = parsed.names(wanted.removeprefix("-")) and parsed.problem is None
+    return not named if wanted.startswith("-") else named
+
+
+_CONDITIONS: Mapping[str, Any] = {
+    "equals": lambda value, wanted, _: value.lower() in [entry.lower() for entry in wanted],
+    "differs": lambda value, wanted, _: value.lower() not in [entry.lower() for entry in wanted],
+    "pattern": lambda value, wanted, _: re.fullmatch(wanted, value) is not None,
+    "lacks_algorithm": lambda value, wanted, situation: parse_selection(
+        value, tuple(ALGORITHMS_SINCE), situation.nccl
+    ).leaves_out(wanted),
+    "includes_protocol": _includes_protocol,
+}
+
+
+def _fix(written: str | None) -> Fix | None:
+    if written is None:
+        return None
+    return Fix(Change.VALUE, written.removeprefix("=")) if written.startswith("=") else Fix(Change(written))

@@ -1,0 +1,167 @@
+"""YAML with environments in it: the `env` lists of pods, config maps, compose files, and scripts in block scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import yaml
+
+from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Misreading, Source, concerns_us
+from gpu_fabric.nccl.lint.sources.conf import read_conf
+from gpu_fabric.nccl.lint.sources.shell import read_shell
+
+MAX_NODES: Final = 200_000
+"""YAML aliases can make a small file stand for a huge one; walking stops here."""
+
+
+def read_kubernetes(path: str, text: str) -> Source:
+    """Every variable in a YAML stream that concerns us. YAML that does not parse is a misreading, not an exception."""
+    found: list[Assignment] = []
+    misreadings: list[Misreading] = []
+    try:
+        documents = [node for node in yaml.compose_all(text, Loader=yaml.SafeLoader) if node is not None]
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "cannot be read"
+        return Source(
+            path,
+            Format.KUBERNETES,
+            text,
+            misreadings=(
+                Misreading(
+                    "env-unreadable",
+                    mark.line + 1 if mark else 1,
+                    f"The YAML does not parse: {problem}.",
+                    "Mend the YAML; nothing in this file was checked.",
+                ),
+            ),
+        )
+    except RecursionError:
+        return Source(
+            path,
+            Format.KUBERNETES,
+            text,
+            misreadings=(
+                Misreading(
+                    "env-unreadable",
+                    1,
+                    "The YAML is nested too deeply to be read.",
+                    "Flatten it; nothing in this file was checked.",
+                ),
+            ),
+        )
+    lines = text.split("\n")
+    for key, node in _scalars(documents):
+        found += _from_pair(path, key, node, lines)
+        if isinstance(node, yaml.ScalarNode) and node.style == "|":
+            inner = _from_block(path, key, node)
+            found += inner.assignments
+            misreadings += inner.misreadings
+    found += _from_env_lists(path, documents, lines)
+    return Source(
+        path, Format.KUBERNETES, text, tuple(sorted(found, key=lambda entry: entry.line)), tuple(misreadings)
+    )
+
+
+def _walk(documents: list[yaml.Node]) -> Iterator[yaml.Node]:
+    stack = list(reversed(documents))
+    seen: set[int] = set()
+    visited = 0
+    while stack and visited < MAX_NODES:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        visited += 1
+        yield node
+        if isinstance(node, yaml.MappingNode):
+            stack += [part for pair in reversed(node.value) for part in reversed(pair)]
+        elif isinstance(node, yaml.SequenceNode):
+            stack += list(reversed(node.value))
+
+
+def _scalars(documents: list[yaml.Node]) -> Iterator[tuple[str, yaml.Node]]:
+    """Each value of a mapping with its key, and each item of a sequence with an empty key."""
+    for node in _walk(documents):
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                yield (str(key.value) if isinstance(key, yaml.ScalarNode) else ""), value
+        elif isinstance(node, yaml.SequenceNode):
+            for item in node.value:
+                yield "", item
+
+
+def _from_pair(path: str, key: str, node: yaml.Node, lines: list[str]) -> Iterator[Assignment]:
+    """`NCCL_DEBUG: WARN` of a config map or compose file, and `- NCCL_DEBUG=WARN` of a compose file."""
+    if not isinstance(node, yaml.ScalarNode):
+        return
+    line = node.start_mark.line
+    if key and concerns_us(key):
+        yield Assignment(
+            key,
+            str(node.value),
+            path,
+            line + 1,
+            Format.KUBERNETES,
+            node.end_mark.line + 1,
+            alone=_begins_with(lines, line, key) and node.end_mark.line == line,
+        )
+    elif not key and node.style in (None, "'", '"') and "=" in str(node.value):
+        name, value = str(node.value).split("=", 1)
+        if concerns_us(name) and " " not in name:
+            yield Assignment(
+                name,
+                None if "$" in value else value,
+                path,
+                line + 1,
+                Format.KUBERNETES,
+                node.end_mark.line + 1,
+            )
+
+
+def _from_env_lists(path: str, documents: list[yaml.Node], lines: list[str]) -> Iterator[Assignment]:
+    """`- name: NCCL_DEBUG` with `value: WARN` below it."""
+    for node in _walk(documents):
+        if not isinstance(node, yaml.MappingNode):
+            continue
+        fields = {
+            key.value: value
+            for key, value in node.value
+            if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode)
+        }
+        name = fields.get("name")
+        if name is None or not concerns_us(str(name.value)):
+            continue
+        value = fields.get("value")
+        if value is None and any(key.value == "valueFrom" for key, _ in node.value):
+            continue
+        last = (value or name).end_mark.line
+        first = node.start_mark.line
+        yield Assignment(
+            str(name.value),
+            None if value is not None and "$(" in str(value.value) else str(value.value) if value else "",
+            path,
+            name.start_mark.line + 1,
+            Format.KUBERNETES,
+            last + 1,
+            alone=set(fields) == {"name", "value"}
+            and len(node.value) == 2
+            and lines[first].lstrip().startswith("- name:")
+            and last == first + 1
+            and lines[last].lstrip().startswith("value:"),
+        )
+
+
+def _begins_with(lines: list[str], line: int, key: str) -> bool:
+    return line < len(lines) and lines[line].lstrip().lstrip("'\"").startswith(key)
+
+
+def _from_block(path: str, key: str, node: yaml.ScalarNode) -> Source:
+    first_line = node.start_mark.line + 2
+    text = str(node.value)
+    if key.endswith(".conf"):
+        return read_conf(path, text, first_line=first_line)
+    if "NCCL_" in text or "FI_" in text or "--export" in text:
+        return read_shell(path, text, first_line=first_line)
+    return Source(path, Format.KUBERNETES, "")

@@ -1,0 +1,272 @@
+"""Every kind of file: what it sets, in which line, and what its reader will misunderstand."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpu_fabric.nccl.lint.sources import Format, detect_format, is_topology, read_source
+
+
+def assignments(path: str, text: str) -> list[tuple[int, str, str | None]]:
+    return [(entry.line, entry.name, entry.value) for entry in read_source(path, text).assignments]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("nccl.conf", "", Format.CONF),
+        ("/etc/.nccl.conf", "", Format.CONF),
+        ("entry.sh", "", Format.SHELL),
+        ("entry", "#!/usr/bin/env bash\n", Format.SHELL),
+        ("train.sbatch", "", Format.SLURM),
+        ("train.sh", "#!/bin/bash\n#SBATCH -N 4\n", Format.SLURM),
+        ("Dockerfile", "", Format.DOCKERFILE),
+        ("Dockerfile.cuda", "", Format.DOCKERFILE),
+        ("train.dockerfile", "", Format.DOCKERFILE),
+        ("job.yaml", "", Format.KUBERNETES),
+        ("job.yml", "", Format.KUBERNETES),
+        ("printed", "HOME=/root\nNCCL_DEBUG=WARN\n", Format.ENV),
+        ("printed", "NCCL_DEBUG=WARN\nexport A=b\n", Format.SHELL),
+        ("job.env", "", Format.ENV),
+    ],
+)
+def test_the_kind_of_a_file_is_told_by_its_name_or_else_its_content(
+    path: str, text: str, expected: Format
+) -> None:
+    assert detect_format(path, text) is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("topo.xml", "", True),
+        ("topo", '<system version="1">', True),
+        ("topo", '\ufeff<?xml version="1.0"?>', True),
+        ("job.sh", "export A=1", False),
+    ],
+)
+def test_a_topology_is_told_from_an_environment(path: str, text: str, expected: bool) -> None:
+    assert is_topology(path, text) is expected
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value"),
+    [
+        ("export NCCL_DEBUG=WARN", "NCCL_DEBUG", "WARN"),
+        ("export NCCL_DEBUG='WARN'  # loud enough", "NCCL_DEBUG", "WARN"),
+        ('export NCCL_IB_HCA="mlx5_ib0:1,mlx5_ib1:1"', "NCCL_IB_HCA", "mlx5_ib0:1,mlx5_ib1:1"),
+        ("declare -x NCCL_DEBUG=WARN", "NCCL_DEBUG", "WARN"),
+        ("    export NCCL_DEBUG=WARN; echo done", "NCCL_DEBUG", "WARN"),
+        ("if true; then export NCCL_DEBUG=WARN; fi", "NCCL_DEBUG", "WARN"),
+        ("NCCL_DEBUG=WARN torchrun train.py", "NCCL_DEBUG", "WARN"),
+        ("env NCCL_DEBUG=WARN torchrun train.py", "NCCL_DEBUG", "WARN"),
+        ("mpirun -np 16 -x NCCL_DEBUG=WARN ./all_reduce_perf", "NCCL_DEBUG", "WARN"),
+        ("docker run --rm -e NCCL_DEBUG=WARN image", "NCCL_DEBUG", "WARN"),
+        ("docker run --env=NCCL_DEBUG=WARN image", "NCCL_DEBUG", "WARN"),
+        ("srun --export=ALL,NCCL_DEBUG=WARN ./train", "NCCL_DEBUG", "WARN"),
+        ("srun --export=\"ALL,'NCCL_IB_HCA=a,b'\" ./train", "NCCL_IB_HCA", "a,b"),
+        ("export NCCL_DEBUG=${NCCL_DEBUG:-WARN}", "NCCL_DEBUG", "WARN"),
+        (': "${NCCL_DEBUG:=WARN}"', "NCCL_DEBUG", "WARN"),
+        ("export NCCL_DEBUG=$LEVEL", "NCCL_DEBUG", None),
+        ("export NCCL_DEBUG=$(level)", "NCCL_DEBUG", None),
+        ("export NCCL_DEBUG=WARN FI_PROVIDER=efa", "NCCL_DEBUG", "WARN"),
+        ("echo NCCL_DEBUG=WARN >> /etc/nccl.conf", "NCCL_DEBUG", "WARN"),
+        ("echo 'NCCL_DEBUG=WARN' | sudo tee -a /etc/nccl.conf", "NCCL_DEBUG", "WARN"),
+        ("export NCCL_DEBUG_FILE=/tmp/a\\ b", "NCCL_DEBUG_FILE", "/tmp/a b"),
+    ],
+)
+def test_a_shell_script_sets_a_variable_in_many_ways(line: str, name: str, value: str | None) -> None:
+    assert assignments("job.sh", f"#!/bin/bash\n{line}\n")[0] == (2, name, value)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# export NCCL_DEBUG=INFO",
+        "echo NCCL_DEBUG=INFO",
+        "echo 'set NCCL_DEBUG=INFO to see more'",
+        'if [ "$NCCL_DEBUG" = INFO ]; then',
+        "unset NCCL_DEBUG",
+        "grep NCCL_DEBUG=INFO log.txt",
+        "export PATH=/usr/bin",
+    ],
+)
+def test_a_line_that_sets_nothing_of_ours_is_left_alone(line: str) -> None:
+    assert assignments("job.sh", f"{line}\n") == []
+
+
+def test_a_continued_command_is_one_statement_and_keeps_its_first_line() -> None:
+    text = "mpirun -np 16 \\\n  -x NCCL_DEBUG=WARN \\\n  -x FI_PROVIDER=efa \\\n  ./all_reduce_perf\n"
+    assert assignments("job.sh", text) == [(1, "NCCL_DEBUG", "WARN"), (1, "FI_PROVIDER", "efa")]
+
+
+def test_a_plain_assignment_is_not_exported_unless_something_exports_it() -> None:
+    def exported(text: str) -> list[bool]:
+        return [entry.exported for entry in read_source("job.sh", text).assignments]
+
+    assert exported("NCCL_DEBUG=WARN\n") == [False]
+    assert exported("NCCL_DEBUG=WARN\nexport NCCL_DEBUG\n") == [True]
+    assert exported("set -a\nNCCL_DEBUG=WARN\n") == [True]
+    assert exported("NCCL_DEBUG=WARN ./train\n") == [True]
+
+
+def test_a_here_document_is_read_as_what_it_is_written_to() -> None:
+    text = (
+        "cat > /etc/nccl.conf <<EOF\n"
+        "NCCL_DEBUG=WARN\n"
+        "EOF\n"
+        "cat <<'END'\n"
+        "export NCCL_DEBUG=INFO\n"
+        "END\n"
+        "tee /opt/run.sh <<-X\n"
+        "\texport NCCL_IB_SL=1\n"
+        "\tX\n"
+        "export NCCL_CROSS_NIC=2\n"
+    )
+    assert assignments("setup.sh", text) == [
+        (2, "NCCL_DEBUG", "WARN"),
+        (8, "NCCL_IB_SL", "1"),
+        (10, "NCCL_CROSS_NIC", "2"),
+    ]
+
+
+def test_a_slurm_directive_is_read_with_commas_in_quotes() -> None:
+    text = "#!/bin/bash\n#SBATCH --export=\"ALL,NCCL_DEBUG=WARN,'NCCL_SOCKET_IFNAME=^docker,lo'\"\n"
+    assert assignments("job.sbatch", text) == [
+        (2, "NCCL_DEBUG", "WARN"),
+        (2, "NCCL_SOCKET_IFNAME", "^docker,lo"),
+    ]
+
+
+def test_a_dockerfile_gives_each_variable_the_line_that_it_stands_on() -> None:
+    text = (
+        "FROM image\n"
+        "ENV NCCL_DEBUG=WARN\n"
+        "ENV NCCL_IB_HCA=mlx5_ib \\\n"
+        "    # a comment between\n"
+        '    FI_PROVIDER="efa"\n'
+        "ENV NCCL_CROSS_NIC 2\n"
+        "ENV NCCL_TOPO_FILE=$HOME/topo.xml\n"
+        "RUN echo NCCL_ALGO=Ring\n"
+    )
+    assert assignments("Dockerfile", text) == [
+        (2, "NCCL_DEBUG", "WARN"),
+        (3, "NCCL_IB_HCA", "mlx5_ib"),
+        (5, "FI_PROVIDER", "efa"),
+        (6, "NCCL_CROSS_NIC", "2"),
+        (7, "NCCL_TOPO_FILE", None),
+    ]
+
+
+def test_kubernetes_yaml_gives_env_lists_config_maps_compose_files_and_scripts_with_their_lines() -> None:
+    text = """\
+apiVersion: v1
+kind: Pod
+spec:
+  containers:
+  - name: train
+    env:
+    - name: NCCL_DEBUG
+      value: "WARN"
+    - {name: FI_PROVIDER, value: efa}
+    - name: NCCL_TOPO_FILE
+      valueFrom: {configMapKeyRef: {name: x, key: y}}
+    command:
+    - /bin/bash
+    - -c
+    - |
+      set -e
+      export NCCL_IB_SL=1
+---
+kind: ConfigMap
+data:
+  NCCL_CROSS_NIC: "1"
+  nccl.conf: |
+    NCCL_ALGO=Ring
+---
+services:
+  train:
+    environment:
+    - NCCL_PROTO=Simple
+"""
+    assert assignments("job.yaml", text) == [
+        (7, "NCCL_DEBUG", "WARN"),
+        (9, "FI_PROVIDER", "efa"),
+        (17, "NCCL_IB_SL", "1"),
+        (21, "NCCL_CROSS_NIC", "1"),
+        (23, "NCCL_ALGO", "Ring"),
+        (28, "NCCL_PROTO", "Simple"),
+    ]
+
+
+def test_yaml_that_does_not_parse_is_a_finding_with_its_line() -> None:
+    source = read_source("job.yaml", "a: [1,\nb: }\n")
+    (misreading,) = source.misreadings
+    assert misreading.code == "env-unreadable"
+    assert misreading.line == 2
+    assert "does not parse" in misreading.what
+
+
+def test_the_output_of_env_is_taken_at_its_word() -> None:
+    text = "HOME=/root\nNCCL_DEBUG=WARN\nNCCL_IB_HCA='mlx5'\nUCX_TLS=rc\n"
+    assert assignments("printed", text) == [
+        (2, "NCCL_DEBUG", "WARN"),
+        (3, "NCCL_IB_HCA", "'mlx5'"),
+        (4, "UCX_TLS", "rc"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "says", "mended"),
+    [
+        (
+            "export NCCL_DEBUG=WARN",
+            "env-conf-export",
+            "`export` becomes part of the variable's name",
+            "NCCL_DEBUG=WARN",
+        ),
+        (
+            'NCCL_DEBUG="WARN"',
+            "env-conf-quotes",
+            "NCCL keeps the quotes as part of the value",
+            "NCCL_DEBUG=WARN",
+        ),
+        ("NCCL_DEBUG = WARN", "env-conf-spaces", "NCCL trims nothing", "NCCL_DEBUG=WARN"),
+        ("NCCL_DEBUG=WARN ", "env-conf-spaces", "NCCL trims nothing", "NCCL_DEBUG=WARN"),
+        (
+            "NCCL_DEBUG=WARN # loud",
+            "env-conf-comment",
+            "NCCL keeps '# loud' as part of the value",
+            "NCCL_DEBUG=WARN",
+        ),
+        ("  # NCCL_DEBUG=INFO", "env-conf-comment", "A comment begins in column 0 only", "# NCCL_DEBUG=INFO"),
+        ("NCCL_DEBUG=WARN\r", "env-conf-line-end", "NCCL keeps the CR", "NCCL_DEBUG=WARN"),
+        ("NCCL_DEBUG", "env-conf-no-value", "NCCL skips the line 'NCCL_DEBUG'", None),
+        (
+            "NCCL_TOPO_FILE=/" + "a" * 1023,
+            "env-conf-too-long",
+            "has 1024 characters; NCCL cuts it at 1023",
+            None,
+        ),
+    ],
+)
+def test_nccls_own_grammar_is_kept_to_the_letter(line: str, code: str, says: str, mended: str | None) -> None:
+    misreadings = read_source("nccl.conf", f"# ours\n{line}\n").misreadings
+    assert [(entry.code, entry.line) for entry in misreadings] == [(code, 2)]
+    assert says in misreadings[0].what
+    if mended is not None:
+        assert misreadings[0].mended == mended
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "NCCL_DEBUG=WARN",
+        "NCCL_SOCKET_IFNAME==eth0",
+        "# any 'text' = here",
+        "",
+        "NCCL_TOPO_FILE=/" + "a" * 1022,
+    ],
+)
+def test_a_line_in_nccls_grammar_is_not_complained_of(line: str) -> None:
+    assert read_source("nccl.conf", f"{line}\n").misreadings == ()
