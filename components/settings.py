@@ -42,6 +42,7 @@ class Settings(BaseModel):
         frozen=True,
         extra="forbid",
         alias_generator=to_camel,
+        use_attribute_docstrings=True,
         arbitrary_types_allowed=True,
     )
 
@@ -104,7 +105,7 @@ def _model_at(model: type[BaseModel], location: Path, given: Any) -> type[BaseMo
         field = current.model_fields.get(to_snake(str(part)))
         if field is None:
             return None
-        candidates = [one for one in _flatten(field.annotation) if issubclass(one, BaseModel)]
+        candidates = _models(field.annotation)
         given = given.get(part) if isinstance(given, Mapping) else None
         tag = given.get("kind") if isinstance(given, Mapping) else None
         tagged = [one for one in candidates if _tag(one) == tag]
@@ -112,10 +113,15 @@ def _model_at(model: type[BaseModel], location: Path, given: Any) -> type[BaseMo
     return current
 
 
-def _flatten(annotation: Any) -> list[type]:
+def leaf_types(annotation: Any) -> list[type]:
+    """The classes in an annotation, through unions, optionals and tuples."""
     if isinstance(annotation, type):
         return [annotation]
-    return [inner for argument in get_args(annotation) for inner in _flatten(argument)]
+    return [inner for argument in get_args(annotation) for inner in leaf_types(argument)]
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    return [one for one in leaf_types(annotation) if issubclass(one, BaseModel)]
 
 
 def _tag(model: type[BaseModel]) -> str | None:
@@ -133,7 +139,8 @@ def _field(model: type[BaseModel], location: Path, given: Any) -> FieldInfo | No
 
 def _description(model: type[BaseModel], location: Path, given: Any) -> str | None:
     field = _field(model, location, given)
-    return field.description if field else None
+    # A field with an example has a description that reads as an answer ("the number of nodes").
+    return field.description if field and field.examples else None
 
 
 def _remedy_for_choice(expected: str) -> str:
@@ -170,7 +177,7 @@ def _problem(error: Mapping[str, Any], model: type[BaseModel], given: Any, spell
             )
         case "union_tag_not_found":
             field = _field(model, location, given)
-            tags = [repr(_tag(one)) for one in _flatten(field.annotation) if _tag(one)] if field else []
+            tags = [repr(_tag(one)) for one in _models(field.annotation) if _tag(one)] if field else []
             return Problem((*location, "kind"), "is missing", f"give the `kind`, one of {', '.join(tags)}")
         case "union_tag_invalid":
             return Problem(
@@ -295,12 +302,7 @@ def read(
 
 def _names(model: type[BaseModel]) -> frozenset[str]:
     """The keys of `model` and of all models below it, in snake_case."""
-    below = {
-        one
-        for field in model.model_fields.values()
-        for one in _flatten(field.annotation)
-        if isinstance(one, type) and issubclass(one, BaseModel)
-    }
+    below = {one for field in model.model_fields.values() for one in _models(field.annotation)}
     return frozenset(model.model_fields).union(*map(_names, below))
 
 

@@ -1,0 +1,89 @@
+"""docs/stack-file.md, written from the settings themselves: `python -m gpu_fabric.components.reference > …`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, get_args
+
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from gpu_fabric.components.aws.settings import AwsClusterSettings
+from gpu_fabric.components.settings import leaf_types
+
+SECTIONS: dict[str, type[BaseModel]] = {"aws": AwsClusterSettings}
+"""Key under `fabric` → its settings."""
+
+_INTRODUCTION = """\
+# The stack file
+
+Written from the settings in `components/` by `python -m gpu_fabric.components.reference`; a test holds the two equal.
+
+Every key lies under `gpu-fabric:fabric` in `Pulumi.<stack>.yaml`. Component arguments have the same shape with keys in
+snake_case (`instance_type`, `root_volume.size_gib`). An unknown key is refused. A key without a default must be given.
+`fabric.sizes` describes sizes that the catalog lacks: [sizes.md](sizes.md).
+"""
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    if value is PydanticUndefined:
+        return "" if field.default_factory else "**required**"
+    if value is None or isinstance(value, BaseModel) or value == ():
+        return ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    return f"`{value}`"
+
+
+def _choices(annotation: Any) -> list[str]:
+    return [
+        f"`{member.value}`"
+        for one in leaf_types(annotation)
+        if isinstance(one, type) and issubclass(one, StrEnum)
+        for member in one
+    ]
+
+
+def _rows(model: type[BaseModel], path: str) -> Iterator[str]:
+    for name, field in model.model_fields.items():
+        key = f"{path}.{to_camel(name)}"
+        below = [
+            one
+            for one in leaf_types(field.annotation)
+            if isinstance(one, type) and issubclass(one, BaseModel)
+        ]
+        if len(below) > 1:
+            kinds = {str(get_args(one.model_fields["kind"].annotation)[0]): one for one in below}
+            default = getattr(field.default, "kind", "")
+            names = ", ".join(f"`{kind}`" for kind in kinds)
+            yield f"| `{key}.kind` | {f'`{default}`' if default else ''} | one of {names} |"
+            for kind, one in kinds.items():
+                for row in _rows(one, key):
+                    if not row.startswith(f"| `{key}.kind`"):
+                        yield row.removesuffix(" |") + f" (`kind: {kind}`) |"
+            continue
+        if below:
+            yield from _rows(below[0], key)
+            continue
+        about = " ".join((field.description or "").split())
+        choices = _choices(field.annotation)
+        text = " ".join(filter(None, [f"One of {', '.join(choices)}." if choices else "", about]))
+        yield f"| `{key}` | {_default(field)} | {text} |"
+
+
+def render() -> str:
+    """The whole page."""
+    parts = [_INTRODUCTION]
+    for name, model in SECTIONS.items():
+        parts.append(f"\n## {name}\n\n| key | default | meaning |\n|---|---|---|\n")
+        parts += [f"{row}\n" for row in _rows(model, name)]
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(render())

@@ -1,0 +1,137 @@
+"""A stack's whole life on the real engine against simulated AWS, as `make` runs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.simulated import SimulatedStack
+
+pytestmark = pytest.mark.engine
+
+AWS = {"zone": "us-east-1a", "instanceType": "p5.48xlarge"}
+ASG, INSTANCE = "aws:autoscaling/group:Group", "aws:ec2/instance:Instance"
+
+
+def fabric(nodes: int, **changes: Any) -> dict[str, Any]:
+    return {"aws": {**AWS, "nodes": nodes, **changes}}
+
+
+def identities(stack: SimulatedStack) -> dict[str, str]:
+    """URN → id of everything that a provider manages."""
+    return {one["urn"]: one["id"] for one in stack.resources() if one.get("custom") and one.get("id")}
+
+
+def changed(stack: SimulatedStack, before: dict[str, str]) -> set[str]:
+    """Names of what was made, replaced or removed since `before`."""
+    now = identities(stack)
+    different = {urn for urn in before.keys() | now.keys() if before.get(urn) != now.get(urn)}
+    return {urn.rpartition("::")[2] for urn in different}
+
+
+@pytest.mark.parametrize("nodes_as", ["fleet", "instances"])
+def test_up_no_change_scale_up_and_down_and_destroy_leave_the_simulated_cloud_empty(
+    simulated: SimulatedStack, nodes_as: str
+) -> None:
+    simulated.configure(fabric(4, nodesAs=nodes_as))
+    planned = simulated.ok("preview")
+    assert "simulated aws: no account is touched" in planned
+    simulated.ok("up")
+    simulated.ok("preview", "--expect-no-changes")
+
+    first = identities(simulated)
+    simulated.configure(fabric(6, nodesAs=nodes_as))
+    simulated.ok("up")
+    new_nodes = {"train-aws-004", "train-aws-005"} if nodes_as == "instances" else set()
+    assert changed(simulated, first) == new_nodes
+    simulated.ok("preview", "--expect-no-changes")
+    instances = [one for one in simulated.holdings() if one["type"] == INSTANCE]
+    assert len(instances) == 6
+
+    simulated.configure(fabric(2, nodesAs=nodes_as))
+    simulated.ok("up")
+    gone = {"train-aws-002", "train-aws-003"} if nodes_as == "instances" else set()
+    assert changed(simulated, first) == gone
+
+    simulated.ok("destroy")
+    assert simulated.holdings() == []
+
+
+def test_outputs_are_usable_at_once(simulated: SimulatedStack) -> None:
+    simulated.configure(fabric(3, nodesAs="instances"))
+    simulated.ok("up")
+    aws = simulated.outputs()["aws"]
+    assert aws["fabric"]["efaGbpsPerNode"] == 3200
+    assert len(aws["privateAddresses"]) == 3
+    assert all(address.startswith("10.100.") for address in aws["privateAddresses"])
+    assert set(aws["launch"]) == {"nodes", "session", "hostfile"}
+    assert ",".join(aws["instances"]) in aws["launch"]["nodes"]
+
+
+def test_new_user_data_reaches_no_running_node_by_default(simulated: SimulatedStack) -> None:
+    simulated.configure(fabric(2, nodesAs="instances"))
+    simulated.ok("up")
+    before = identities(simulated)
+    simulated.configure(fabric(2, nodesAs="instances", bootstrap={"after": ["echo later"]}))
+    simulated.ok("up")
+    assert changed(simulated, before) == set()
+
+
+def test_with_replace_the_plan_names_every_node_that_new_user_data_replaces(
+    simulated: SimulatedStack,
+) -> None:
+    simulated.configure(fabric(2, nodesAs="instances", updates="replace"))
+    simulated.ok("up")
+    before = identities(simulated)
+    simulated.configure(
+        fabric(2, nodesAs="instances", updates="replace", bootstrap={"after": ["echo later"]})
+    )
+    planned = simulated.ok("preview")
+    for node in ("train-aws-000", "train-aws-001"):
+        assert any(node in line and "replace" in line for line in planned.splitlines()), planned
+    assert "terminates and replaces the nodes of every instance" in planned
+    simulated.ok("up")
+    assert changed(simulated, before) == {"train-aws-000", "train-aws-001"}
+
+
+def test_a_network_without_internet_lives_and_goes(simulated: SimulatedStack) -> None:
+    simulated.configure(fabric(2, network={"internet": "endpoints"}))
+    simulated.ok("up")
+    simulated.ok("preview", "--expect-no-changes")
+    simulated.ok("destroy")
+    assert simulated.holdings() == []
+
+
+@pytest.mark.parametrize("nodes", [2, 256, 1_000])
+def test_a_fleet_is_at_most_45_resources(simulated: SimulatedStack, nodes: int) -> None:
+    simulated.configure(fabric(nodes))
+    planned = simulated.ok("preview")
+    count = int(next(line for line in planned.splitlines() if "to create" in line).split()[1])
+    assert count <= 45
+
+
+def test_the_stack_file_is_never_written(simulated: SimulatedStack) -> None:
+    simulated.configure(fabric(2))
+    path = simulated.project / "Pulumi.dev.yaml"
+    before = path.read_bytes()
+    simulated.ok("preview")
+    assert path.read_bytes() == before
+
+
+def test_no_capacity_is_said_with_ec2s_own_code_and_one_more_up_finishes_the_work(
+    simulated: SimulatedStack,
+) -> None:
+    import json
+
+    simulated.configure(fabric(2))
+    simulated.ok("preview")
+    simulated.simulation.faults.write_text(
+        json.dumps({"insufficient_capacity": [{"type": "p5.48xlarge", "zone": "us-east-1a"}]})
+    )
+    failed = simulated.run("up")
+    assert failed.returncode != 0
+    assert "InsufficientInstanceCapacity" in failed.stdout + failed.stderr
+    simulated.simulation.faults.unlink()
+    simulated.ok("up")
+    simulated.ok("preview", "--expect-no-changes")
