@@ -28,7 +28,9 @@ from gpu_fabric.nccl.hardware.models import (
     NumaNode,
     PciIds,
     PciLayout,
+    PciPlace,
     PciSwitch,
+    PciUplink,
 )
 
 __all__ = [
@@ -44,7 +46,9 @@ __all__ = [
     "NumaNode",
     "PciIds",
     "PciLayout",
+    "PciPlace",
     "PciSwitch",
+    "PciUplink",
     "SizeRowError",
     "UnknownSizeError",
     "addresses_per_node",

@@ -46,11 +46,10 @@ def _adapter() -> Any:
 
 
 def _layout_problems(layout: PciLayout, size: NodeSize) -> Iterator[tuple[str, str]]:
-    switches = [switch for node in layout.numa_nodes for switch in node.switches]
-    gpus = [busid for switch in switches for busid in switch.gpus]
-    nics = [busid for switch in switches for busid in switch.nics]
-    bus_ids = [switch.busid for switch in switches] + gpus + nics
-    for busid, times in Counter(bus_ids).items():
+    places = [*layout.places()]
+    kinds = Counter(place.kind for place in places)
+    bus_ids = Counter(place.busid for place in places)
+    for busid, times in bus_ids.items():
         if not _BUS_ID.fullmatch(busid):
             yield "pci", f"bus id {busid!r} is not 12 lower-case characters dddd:bb:dd.f"
         if times > 1:
@@ -61,10 +60,13 @@ def _layout_problems(layout: PciLayout, size: NodeSize) -> Iterator[tuple[str, s
                 "pci",
                 f"affinity {node.affinity!r} is not a comma-separated list of 8-digit hexadecimal words",
             )
-    if len(gpus) != size.gpu.count:
-        yield "pci", f"places {len(gpus)} GPUs, and the size has {size.gpu.count}"
-    if len(nics) != size.fabric_ports:
-        yield "pci", f"places {len(nics)} NICs, and the size has {size.fabric_ports}"
+    for busid in layout.links:
+        if busid not in bus_ids:
+            yield "pci.links", f"no device of the layout has bus id {busid!r}"
+    if kinds["gpu"] != size.gpu.count:
+        yield "pci", f"places {kinds['gpu']} GPUs, and the size has {size.gpu.count}"
+    if kinds["nic"] != size.fabric_ports:
+        yield "pci", f"places {kinds['nic']} NICs, and the size has {size.fabric_ports}"
 
 
 def _problems(size: NodeSize) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ Units stand in the field names: `_gbps` is 10^9 bit/s a direction, `_gib` is 2^3
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import ClassVar
@@ -91,6 +91,8 @@ class PciSwitch:
     """Bus ids of the GPUs."""
     nics: tuple[str, ...] = ()
     """Bus ids of the fabric's NICs."""
+    switches: tuple[PciSwitch, ...] = ()
+    """Switches below this one."""
 
     @property
     def invented(self) -> bool:
@@ -106,6 +108,10 @@ class NumaNode:
     affinity: str | None = None
     """Comma-separated 32-bit hexadecimal words, most significant first; None: NCCL reads it from the host."""
     switches: tuple[PciSwitch, ...] = ()
+    gpus: tuple[str, ...] = ()
+    """Bus ids of GPUs at a root port of the CPU, below no switch."""
+    nics: tuple[str, ...] = ()
+    """Bus ids of NICs at a root port of the CPU, below no switch."""
 
 
 @dataclass(frozen=True)
@@ -113,9 +119,33 @@ class CpuModel:
     __pydantic_config__: ClassVar = _CLOSED
 
     arch: str
-    vendor: str
-    family: int
-    model: int
+    """NCCL's spelling: `x86_64` or `arm64`."""
+    vendor: str | None = None
+    """As CPUID gives it, such as `GenuineIntel`; None on arm64."""
+    family: int | None = None
+    model: int | None = None
+
+
+@dataclass(frozen=True)
+class PciUplink:
+    """A device's link to the one above it."""
+
+    __pydantic_config__: ClassVar = _CLOSED
+
+    speed: str
+    width: int
+
+
+@dataclass(frozen=True)
+class PciPlace:
+    """Where a layout has one device."""
+
+    busid: str
+    kind: str
+    """`switch`, `gpu` or `nic`."""
+    numa: int
+    switches: tuple[str, ...]
+    """Bus ids of the switches above it, from the CPU down."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +179,23 @@ class PciLayout:
     switch_ids: PciIds | None = None
     gpu_ids: PciIds | None = None
     nic_ids: PciIds | None = None
+    links: Mapping[str, PciUplink] = field(default_factory=dict, hash=False)
+    """Bus id → link, for the devices whose link is not `link_speed` and `link_width`."""
     assumed: tuple[str, ...] = ()
     """What no source states, in words a user can read."""
+
+    def places(self) -> Iterator[PciPlace]:
+        """Every switch, GPU and NIC with its place, a switch before what hangs below it."""
+        for node in self.numa_nodes:
+            stack: list[tuple[tuple[str, ...], NumaNode | PciSwitch]] = [((), node)]
+            while stack:
+                above, holder = stack.pop()
+                if isinstance(holder, PciSwitch):
+                    yield PciPlace(holder.busid, "switch", node.numa, above)
+                    above = (*above, holder.busid)
+                yield from (PciPlace(busid, "gpu", node.numa, above) for busid in holder.gpus)
+                yield from (PciPlace(busid, "nic", node.numa, above) for busid in holder.nics)
+                stack.extend((above, switch) for switch in reversed(holder.switches))
 
 
 @dataclass(frozen=True, kw_only=True)

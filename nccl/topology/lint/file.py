@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from gpu_fabric.nccl.hardware import load_sizes
-from gpu_fabric.nccl.hardware.models import NodeSize, PciLayout
+from gpu_fabric.nccl.hardware.models import NodeSize, PciLayout, PciPlace
 from gpu_fabric.nccl.topology import values
 from gpu_fabric.nccl.topology.syntax import Document, Element
 
@@ -39,32 +39,16 @@ class File:
         return (element for element in self.kept if element.tag in tags)
 
 
-@dataclass(frozen=True)
-class Published:
-    """Where a layout has a device."""
-
-    kind: str
-    numa: int
-    switch: str
-
-
 @cache
-def devices(layout: PciLayout) -> dict[str, Published]:
+def devices(layout: PciLayout) -> dict[str, PciPlace]:
     """Bus id → place of every GPU and NIC."""
-    return {
-        busid: Published(kind, node.numa, switch.busid)
-        for node in layout.numa_nodes
-        for switch in node.switches
-        for kind, busids in (("gpu", switch.gpus), ("nic", switch.nics))
-        for busid in busids
-    }
+    return {place.busid: place for place in layout.places() if place.kind != "switch"}
 
 
 @cache
 def bus_ids(layout: PciLayout) -> frozenset[str]:
     """Bus ids of every switch, GPU and NIC."""
-    switches = {switch.busid for node in layout.numa_nodes for switch in node.switches}
-    return frozenset(switches | devices(layout).keys())
+    return frozenset(place.busid for place in layout.places())
 
 
 def layout_of(kept: Iterable[Element], size: NodeSize | None) -> PciLayout | None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from gpu_fabric.nccl.hardware.models import PciIds
+from gpu_fabric.nccl.hardware.models import PciIds, PciPlace
 from gpu_fabric.nccl.topology import values
 from gpu_fabric.nccl.topology.lint.file import (
     File,
     Found,
-    Published,
     devices,
     has_pci,
     kind_of,
@@ -51,8 +50,8 @@ def check_device_places(file: File) -> Iterator[Found]:
         return
     published = devices(file.layout)
     # Where the devices of a published switch hang in the file, those on another NUMA node not counted.
-    homes: dict[str, Counter[str]] = {}
-    placed: list[tuple[Element, Published, str]] = []
+    homes: dict[tuple[str, ...], Counter[str]] = {}
+    placed: list[tuple[Element, PciPlace, str]] = []
     for pci in file.of("pci"):
         place = published.get(pci.get("busid") or "")
         if place is None or pci.parent is None:
@@ -63,10 +62,10 @@ def check_device_places(file: File) -> Iterator[Found]:
             yield Found("topology-device-moved", pci.line, detail)
         else:
             home = pci.parent.get("busid") or "its CPU"
-            homes.setdefault(place.switch, Counter())[home] += 1
+            homes.setdefault(place.switches, Counter())[home] += 1
             placed.append((pci, place, home))
     for pci, place, home in placed:
-        usual = homes[place.switch].most_common(1)[0][0]
+        usual = homes[place.switches].most_common(1)[0][0]
         if home != usual:
             detail = f"{pci.get('busid')} shares a switch with what hangs below {usual[:40]}, not {home[:40]}"
             yield Found("topology-device-moved", pci.line, detail)
