@@ -1,0 +1,1 @@
+"""What runs on the GPU host itself: the standard library and bash only, each file able to stand alone."""
