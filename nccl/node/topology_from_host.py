@@ -337,9 +337,6 @@ def _layout_lines(host: Host, table: str, day: str) -> Iterator[str]:
         values = next(iter(ids)) if len(ids) == 1 else ()
         if values and all(values):
             pairs = ", ".join(f"{IDS[at]} = {_quoted(value or '')}" for at, value in enumerate(values))
-                f"{name} = {_quoted(value or '')}"
-                for name, value in ((IDS[at], value) for at, value in enumerate(values))
-            )
             yield f"{kind}_ids = {{ {pairs} }}"
     cpu = [f"arch = {_quoted(host.arch)}"]
     if host.cpu_vendor and host.cpu_family and host.cpu_model:
