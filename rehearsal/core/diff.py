@@ -63,7 +63,7 @@ def _input_changes(
     type: ResourceType, old_inputs: Mapping[str, Any], news: Mapping[str, Any]
 ) -> Iterator[tuple[str, Kind]]:
     """As pulumi-azure-native provider/pkg/provider/diff.go, objectDiff and calculateChangesAndReplacements."""
-    for name in sorted((set(old_inputs) | set(news)) - type.ignored):
+    for name in sorted(set(old_inputs) | set(news)):
         before, after = old_inputs.get(name), news.get(name)
         if name.startswith("__") or (before is None and after is None):
             continue
@@ -108,7 +108,7 @@ def _changes(
     old_inputs: Mapping[str, Any],
     news: Mapping[str, Any],
 ) -> Iterator[tuple[str, Kind]]:
-    for name in sorted((set(old_inputs) | set(news)) - type.ignored):
+    for name in sorted(set(old_inputs) | set(news)):
         if name.startswith("__"):
             continue
         before, after = old_inputs.get(name), news.get(name)

@@ -13,7 +13,9 @@ fails. It is read at every operation, so it can change between two commands. ``t
     }
 
 ``capacity``
-    How many of that size the cloud has left in that place, what runs already included. 0 if not given.
+    How many of that size the cloud has left in that place, what runs already included. 0 if not given. ``code`` is
+    the cloud's word for it, where it has several (Azure: AllocationFailed, SkuNotAvailable,
+    OverconstrainedAllocationRequest); its usual one if not given.
 ``throttle``
     The first so many API calls are refused as too frequent. A provider tries again by itself, as often as the
     vendor's does, so a small number only costs time and a large one is seen by the user.
@@ -45,6 +47,7 @@ class Capacity:
     size: str
     place: str = "*"
     available: int = 0
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,19 @@ class Faults:
 
     def available(self, size: str, place: str) -> int | None:
         """How many of a size the cloud has in a place; None if it never runs out."""
-        for rule in self.capacity:
-            if fnmatchcase(size, rule.size) and fnmatchcase(place, rule.place):
-                return rule.available
-        return None
+        rule = self.shortage(size, place)
+        return rule.available if rule else None
+
+    def shortage(self, size: str, place: str) -> Capacity | None:
+        """The ``capacity`` switch for a size in a place."""
+        return next(
+            (
+                rule
+                for rule in self.capacity
+                if fnmatchcase(size, rule.size) and fnmatchcase(place, rule.place)
+            ),
+            None,
+        )
 
     def seconds(self, operation: str, type: str, name: str) -> float:
         """How much longer the operation takes."""

@@ -251,7 +251,7 @@ class Provider(ResourceProviderServicer):
                 secrets = tx.secrets(type.kind, request.id)
             if state is None:
                 return provider_pb2.ReadResponse()
-            state = {key: value for key, value in state.items() if value is not None} | {"id": request.id}
+            state = self._shown(type, state) | {"id": request.id}
             inputs = self._read_inputs(type, state, given, call.old)
             outputs = self._answered(type, state, given)
             for name in secrets:
@@ -409,6 +409,15 @@ class Provider(ResourceProviderServicer):
         defaults = {key: value for key, value in call.type.defaults.items() if call.inputs.get(key) is None}
         return {**call.inputs, **defaults, **self.cloud.common_outputs(call), **call.type.known(call)}
 
+    def _shown(self, type: ResourceType, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """The properties that the engine gets: what is stored besides them is the cloud's own business."""
+        schema = self._schema(type)
+        return {
+            key: value
+            for key, value in stored.items()
+            if value is not None and (key in schema.outputs or key in schema.inputs or key == "id")
+        }
+
     def _planned(self, call: Call) -> dict[str, Any]:
         """The outputs of a create that has not happened: what only the cloud knows is unknown."""
         schema, type = self._schema(call.type), call.type
@@ -442,11 +451,7 @@ class Provider(ResourceProviderServicer):
             each.top
             for each in changes(call.type, self._schema(call.type), call.old, call.old_inputs, call.inputs)
         }
-        unknown = {
-            output
-            for output, triggers in call.type.recomputed.items()
-            if changed and (triggers is None or triggers & changed)
-        }
+        unknown = set(call.type.recomputed(call, changed)) if changed else set()
         merged = self._merged(call)
         return merged | dict.fromkeys(unknown - (set(call.inputs) & set(merged)), UNKNOWN)
 
@@ -472,7 +477,7 @@ class Provider(ResourceProviderServicer):
             now = state.get(name)
             if name in given:
                 asked = {name: plain(given[name])}
-                if name in type.ignored or not changes(type, schema, {}, asked, {name: now}):
+                if not changes(type, schema, {}, asked, {name: now}):
                     inputs[name] = given[name]
                 elif now is not None:
                     inputs[name] = now
@@ -602,7 +607,7 @@ class Provider(ResourceProviderServicer):
                     break
             else:
                 code, message = self.cloud.throttling
-                refusal = Refusal(code, message, status=503)
+                refusal = Refusal(code, message, status=self.cloud.throttling_status)
                 if type is None:
                     raise ProviderError(self.cloud.refusal(None, operation, id, refusal))
                 raise refusal

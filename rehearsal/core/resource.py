@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -122,16 +123,12 @@ class ResourceType:
     """Further paths that replace, for this change from what is there to these inputs."""
     replaces_source: str = ""
     """Where the replace rules come from."""
-    replaces_documented: frozenset[str] = frozenset()
-    """Of those the SDK's documentation calls replacing: the ones that do not, with the reason beside them."""
     unordered: frozenset[str] = frozenset()
     """Lists whose order means nothing."""
     same: Mapping[str, Callable[[Any, Any], bool]] = field(default_factory=dict)
     """Properties with an equality of their own: two JSON documents, two spellings of one address."""
-    ignored: frozenset[str] = frozenset()
-    """Inputs that steer the provider and are no property of the object: a change updates nothing."""
-    recomputed: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
-    """Outputs that change with an update, by the inputs that change them; None for any input."""
+    recomputed: Callable[[Call, AbstractSet[str]], Iterable[str]] = lambda call, changed: ()
+    """Outputs that an update changes, given the names of the inputs that change: unknown in its preview."""
     secrets: frozenset[str] = frozenset()
     """Outputs that the vendor's provider marks as secret."""
     hidden: frozenset[str] = frozenset()
@@ -210,6 +207,7 @@ class Cloud:
     """Outputs that every resource of the cloud has and a preview can tell, like all its tags."""
     throttling: tuple[str, str] = ("TooManyRequests", "Too many requests")
     """The cloud's code and sentence for calls that come too fast."""
+    throttling_status: int = 503
     retries: Callable[[Mapping[str, Any]], int] = lambda config: 5
     """How often the vendor's provider tries again by itself."""
     bridged: bool = True

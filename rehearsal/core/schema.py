@@ -44,7 +44,6 @@ class TypeSchema:
 
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
-    documented_replaces: frozenset[str]
 
     @cached_property
     def computed(self) -> frozenset[str]:
@@ -185,8 +184,7 @@ def load(path: Path) -> Schema:
         version=document["version"],
         config=document["config"],
         types={
-            token: TypeSchema(each["inputs"], each["outputs"], frozenset(each["documentedReplaces"]))
-            for token, each in document["types"].items()
+            token: TypeSchema(each["inputs"], each["outputs"]) for token, each in document["types"].items()
         },
         objects=document["objects"],
         functions=document["functions"],

@@ -7,8 +7,7 @@ takes a second and tens of megabytes.
 The result is a plain dictionary, kept as ``schema.json`` beside each simulated cloud::
 
     {"package": "aws", "version": "7.51.1", "config": {...},
-     "types": {"aws:ec2/vpc:Vpc": {"inputs": {"cidrBlock": "string"}, "outputs": {"arn": "string!"},
-                                   "documentedReplaces": ["instanceTenancy"]}},
+     "types": {"aws:ec2/vpc:Vpc": {"inputs": {"cidrBlock": "string"}, "outputs": {"arn": "string!"}}},
      "objects": {"ec2/InstanceEbsBlockDeviceArgs": {"deviceName": "string!"}},
      "functions": {"aws:ec2/getVpc:getVpc": {"inputs": ["id"], "outputs": ["arn"]}}}
 
@@ -22,16 +21,12 @@ import ast
 import importlib.metadata
 import importlib.util
 import json
-import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 _SCALARS = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "Any": "any"}
-_FORCES_NEW = re.compile(
-    r"forces? (?:a |the )?(?:creation of a )?(?:new|re-?creation|replacement)", re.IGNORECASE
-)
 
 
 def extract(package: str, types: Iterable[str], functions: Iterable[str]) -> dict[str, Any]:
@@ -130,14 +125,7 @@ def _resource(file: Path, token: str, module: str, wanted: list[str]) -> dict[st
     )
     inputs = _properties(arguments, module, wanted) if arguments else {}
     outputs = _properties(resource, module, [])
-    documented = {
-        name
-        for owner in (arguments, resource, classes.get(f"_{resource.name}State"))
-        if owner is not None
-        for name, _, text in _getters(owner)
-        if name in inputs and _FORCES_NEW.search(text)
-    }
-    return {"inputs": inputs, "outputs": outputs, "documentedReplaces": sorted(documented)}
+    return {"inputs": inputs, "outputs": outputs}
 
 
 def _has_token(node: ast.ClassDef, token: str) -> bool:
@@ -152,14 +140,12 @@ def _has_token(node: ast.ClassDef, token: str) -> bool:
 
 def _properties(node: ast.ClassDef, module: str, wanted: list[str]) -> dict[str, str]:
     return dict(
-        sorted(
-            (name, _spec(annotation, module, wanted)) for name, annotation, _ in _getters(node) if annotation
-        )
+        sorted((name, _spec(annotation, module, wanted)) for name, annotation in _getters(node) if annotation)
     )
 
 
-def _getters(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr | None, str]]:
-    """The (name on the wire, annotation, documentation) of every property of a generated class."""
+def _getters(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr | None]]:
+    """The (name on the wire, annotation) of every property of a generated class."""
     for each in node.body:
         if not isinstance(each, ast.FunctionDef):
             continue
@@ -173,7 +159,7 @@ def _getters(node: ast.ClassDef) -> Iterator[tuple[str, ast.expr | None, str]]:
                     (word.value.value for word in decorator.keywords if isinstance(word.value, ast.Constant)),
                     name,
                 )
-            yield str(name), each.returns, ast.get_docstring(each) or ""
+            yield str(name), each.returns
 
 
 def _spec(node: ast.expr, module: str, wanted: list[str]) -> str:
@@ -227,7 +213,7 @@ def _function(root: Path, token: str) -> dict[str, list[str]] | None:
         result = next(node for name, node in _classes(path).items() if not name.startswith("Awaitable"))
         return {
             "inputs": sorted(_argument_names(function)),
-            "outputs": sorted(name for name, _, _ in _getters(result)),
+            "outputs": sorted(name for name, _ in _getters(result)),
         }
     return None
 

@@ -18,8 +18,8 @@ from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-INDEXED = ("vpcId", "subnetId", "networkInterfaceId", "instanceId", "name", "groupName", "parentId")
-"""Properties with an index. ``parentId`` is for the clouds' own use."""
+INDEXED = ("vpcId", "subnetId", "instanceId", "name", "parentId", "placementGroup", "securityGroupId")
+"""Properties with an index. ``parentId`` is the clouds' own: what an object without a resource belongs to."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS objects (
