@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gpu_fabric.nccl.environment.build import DEFAULT_NCCL_VERSION
 from gpu_fabric.nccl.environment.situation import Situation
 from gpu_fabric.nccl.findings import Finding, Level, ordered
 from gpu_fabric.nccl.hardware.models import NodeSize
@@ -15,12 +16,17 @@ from gpu_fabric.nccl.lint.grammar import check_value
 from gpu_fabric.nccl.lint.lifecycle import check_name
 from gpu_fabric.nccl.lint.rules import check_rules, check_set_elsewhere
 from gpu_fabric.nccl.lint.sources import Assignment, Format, Source, is_topology, read_source
+from gpu_fabric.nccl.versions import parse_version
 
 MAX_BYTES = 4 * 1024 * 1024
 """Larger files are not read: no environment or topology is."""
 
 MAX_LINE = 100_000
 """Characters; a longer line is not looked at."""
+
+
+ANY_PLATFORM = Situation(nccl=parse_version(DEFAULT_NCCL_VERSION))
+"""What is checked against where no size is given: the release of NCCL, and no platform."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +138,11 @@ def diagnose(
         else:
             sources.append(read_source(path, text))
     if topologies:
-        from gpu_fabric.nccl.topology.lint import lint_topology
+        from gpu_fabric.nccl.topology.lint import lint as lint_topology
 
         for path, text in topologies.items():
             yield from (Diagnosis(finding) for finding in lint_topology(text, path, size))
-    yield from _diagnose_sources(sources, topologies, situation or Situation())
+    yield from _diagnose_sources(sources, topologies, situation or ANY_PLATFORM)
 
 
 def _unreadable(text: str) -> tuple[str, str] | None:
@@ -174,7 +180,10 @@ def _diagnose_sources(
                     else "YAML 1.1",
                 ),
                 entry.names,
-                fix=None if entry.mended is None else Fix(Change.LINE, entry.mended),
+                # In YAML the line also carries the indentation of its block, which the reader does not tell.
+                fix=None
+                if entry.mended is None or source.format is Format.KUBERNETES
+                else Fix(Change.LINE, entry.mended),
                 assignment=Assignment(
                     entry.names[0] if entry.names else "", None, source.path, entry.line, source.format
                 ),

@@ -51,7 +51,7 @@ def check_file(source: Source) -> Iterator[Diagnosis]:
                 "unless the caller had exported it.",
                 f"Write export {entry.name}=….",
                 "POSIX shell",
-                fix=Fix(Change.LINE, "export ") if entry.alone else None,
+                fix=Fix(Change.EXPORT) if entry.alone else None,
             )
         if entry.format is Format.CONF and _TOO_LATE.fullmatch(entry.name):
             yield about(

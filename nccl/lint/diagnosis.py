@@ -18,6 +18,8 @@ class Change(StrEnum):
     """Give the variable another name."""
     LINE = "line"
     """Write the whole line anew."""
+    EXPORT = "export"
+    """Put `export` in front."""
 
 
 @dataclass(frozen=True)

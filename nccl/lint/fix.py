@@ -12,7 +12,7 @@ from gpu_fabric.nccl.lint.sources import Assignment, Format
 _SHELLS: Final = frozenset({Format.SHELL, Format.SLURM})
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./:^=,+-]*")
 # What a change takes precedence over, when several are proposed for one assignment.
-_ORDER: Final = (Change.DELETE, Change.LINE, Change.VALUE, Change.NAME)
+_ORDER: Final = (Change.DELETE, Change.LINE, Change.EXPORT, Change.VALUE, Change.NAME)
 
 
 def mend(text: str, diagnoses: Iterable[Diagnosis]) -> str:
@@ -45,8 +45,8 @@ def _apply(lines: list[str], diagnosis: Diagnosis, removed: set[int]) -> None:
     match fix.change:
         case Change.DELETE if assignment.alone:
             _delete(lines, assignment, diagnosis.finding.code, removed)
-        case Change.LINE if assignment.format in _SHELLS:
-            lines[first] = f"{_indent(line)}{fix.text}{line.lstrip()}"
+        case Change.EXPORT:
+            lines[first] = f"{_indent(line)}export {line.lstrip()}"
         case Change.LINE:
             lines[first] = fix.text
         case Change.VALUE if assignment.value is not None:

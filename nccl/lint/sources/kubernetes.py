@@ -31,7 +31,7 @@ def read_kubernetes(path: str, text: str) -> Source:
             misreadings=(
                 Misreading(
                     "env-unreadable",
-                    mark.line + 1 if mark else 1,
+                    _line(text, mark) + 1 if mark else 1,
                     f"The YAML does not parse: {problem}.",
                     "Mend the YAML; nothing in this file was checked.",
                 ),
@@ -51,14 +51,13 @@ def read_kubernetes(path: str, text: str) -> Source:
                 ),
             ),
         )
-    lines = text.split("\n")
     for key, node in _scalars(documents):
-        found += _from_pair(path, key, node, lines)
+        found += _from_pair(path, key, node, text)
         if isinstance(node, yaml.ScalarNode) and node.style == "|":
-            inner = _from_block(path, key, node)
+            inner = _from_block(path, key, node, text)
             found += inner.assignments
             misreadings += inner.misreadings
-    found += _from_env_lists(path, documents, lines)
+    found += _from_env_lists(path, documents, text)
     return Source(
         path, Format.KUBERNETES, text, tuple(sorted(found, key=lambda entry: entry.line)), tuple(misreadings)
     )
@@ -92,11 +91,11 @@ def _scalars(documents: list[yaml.Node]) -> Iterator[tuple[str, yaml.Node]]:
                 yield "", item
 
 
-def _from_pair(path: str, key: str, node: yaml.Node, lines: list[str]) -> Iterator[Assignment]:
+def _from_pair(path: str, key: str, node: yaml.Node, text: str) -> Iterator[Assignment]:
     """`NCCL_DEBUG: WARN` of a config map or compose file, and `- NCCL_DEBUG=WARN` of a compose file."""
     if not isinstance(node, yaml.ScalarNode):
         return
-    line = node.start_mark.line
+    line, last = _line(text, node.start_mark), _line(text, node.end_mark)
     if key and concerns_us(key):
         yield Assignment(
             key,
@@ -104,8 +103,8 @@ def _from_pair(path: str, key: str, node: yaml.Node, lines: list[str]) -> Iterat
             path,
             line + 1,
             Format.KUBERNETES,
-            node.end_mark.line + 1,
-            alone=_begins_with(lines, line, key) and node.end_mark.line == line,
+            last + 1,
+            alone=_begins_with(text.split("\n"), line, key) and last == line,
         )
     elif not key and node.style in (None, "'", '"') and "=" in str(node.value):
         name, value = str(node.value).split("=", 1)
@@ -120,8 +119,9 @@ def _from_pair(path: str, key: str, node: yaml.Node, lines: list[str]) -> Iterat
             )
 
 
-def _from_env_lists(path: str, documents: list[yaml.Node], lines: list[str]) -> Iterator[Assignment]:
+def _from_env_lists(path: str, documents: list[yaml.Node], text: str) -> Iterator[Assignment]:
     """`- name: NCCL_DEBUG` with `value: WARN` below it."""
+    lines = text.split("\n")
     for node in _walk(documents):
         if not isinstance(node, yaml.MappingNode):
             continue
@@ -136,13 +136,12 @@ def _from_env_lists(path: str, documents: list[yaml.Node], lines: list[str]) -> 
         value = fields.get("value")
         if value is None and any(key.value == "valueFrom" for key, _ in node.value):
             continue
-        last = (value or name).end_mark.line
-        first = node.start_mark.line
+        first, last = _line(text, node.start_mark), _line(text, (value or name).end_mark)
         yield Assignment(
             str(name.value),
             None if value is not None and "$(" in str(value.value) else str(value.value) if value else "",
             path,
-            name.start_mark.line + 1,
+            _line(text, name.start_mark) + 1,
             Format.KUBERNETES,
             last + 1,
             alone=set(fields) == {"name", "value"}
@@ -153,12 +152,17 @@ def _from_env_lists(path: str, documents: list[yaml.Node], lines: list[str]) -> 
         )
 
 
+def _line(text: str, mark: yaml.Mark) -> int:
+    """The line of a mark, from 0. YAML also ends lines at characters that editors do not count."""
+    return text.count("\n", 0, mark.index)
+
+
 def _begins_with(lines: list[str], line: int, key: str) -> bool:
     return line < len(lines) and lines[line].lstrip().lstrip("'\"").startswith(key)
 
 
-def _from_block(path: str, key: str, node: yaml.ScalarNode) -> Source:
-    first_line = node.start_mark.line + 2
+def _from_block(path: str, key: str, node: yaml.ScalarNode, whole: str) -> Source:
+    first_line = _line(whole, node.start_mark) + 2
     text = str(node.value)
     if key.endswith(".conf"):
         return read_conf(path, text, first_line=first_line)
