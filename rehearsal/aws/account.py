@@ -55,6 +55,11 @@ def new_ids(tx: Transaction, prefix: str, count: int, length: int = 17) -> list[
     ]
 
 
+def derived_id(prefix: str, seed: str) -> str:
+    """An id in EC2's form that belongs to something else: the same for the same seed."""
+    return f"{prefix}-0{hashlib.sha256(f'{prefix}/{seed}'.encode()).hexdigest()[:16]}"
+
+
 def region_of(call: Call) -> str:
     """The region a resource is in: its own, or the provider's."""
     return str(call.inputs.get("region") or call.old.get("region") or configured_region(call.config))

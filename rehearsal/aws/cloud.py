@@ -9,11 +9,47 @@ from typing import Any
 from ..core.errors import Problem
 from ..core.resource import Call, Cloud
 from ..core.values import is_unknown
-from . import security_group, subnet, vpc
+from . import (
+    auto_scaling,
+    capacity,
+    endpoints,
+    gateways,
+    iam,
+    instance,
+    key_pair,
+    launch_template,
+    lookups,
+    network_acl,
+    network_interface,
+    placement,
+    routes,
+    security_group,
+    ssm,
+    subnet,
+    vpc,
+)
 from .account import ACCOUNT, all_tags, configured_region, region_of, regions
 from .errors import refusal_text
 
-_SUBJECTS = (vpc, subnet, security_group)
+_SUBJECTS = (
+    vpc,
+    subnet,
+    security_group,
+    routes,
+    gateways,
+    endpoints,
+    network_acl,
+    network_interface,
+    placement,
+    capacity,
+    launch_template,
+    instance,
+    auto_scaling,
+    key_pair,
+    iam,
+    ssm,
+    lookups,
+)
 
 
 def check_config(config: Mapping[str, Any]) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ from .errors import need
 CLASSIC_RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
 INGRESS_RULE = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 EGRESS_RULE = "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule"
+DEFAULT = "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup"
 RULE_KINDS = (CLASSIC_RULE, INGRESS_RULE, EGRESS_RULE)
 RULES_PER_GROUP = 60
 """Inbound, and as many outbound (VPC User Guide, amazon-vpc-limits); an account may have more."""
@@ -245,9 +246,67 @@ GROUP = ResourceType(
     filled=frozenset({"namePrefix", "ingress", "egress"}),
     unordered=_RULE_SETS
     | frozenset(f"{name}.{each}" for name in _RULE_SETS for each in ("cidrBlocks", "securityGroups")),
-    ignored=frozenset({"revokeRulesOnDelete"}),
     replaces=frozenset({"description", "name", "namePrefix", "region", "vpcId"}),
-    replaces_source="terraform-provider-aws internal/service/ec2/vpc_security_group.go at 01606926, ForceNew",
+    replaces_source="terraform-provider-aws service/ec2/vpc_security_group.go at 01606926, ForceNew",
+)
+
+
+# The default group, adopted: the provider takes its rules over
+
+
+def adopt_default(call: Call) -> Made:
+    """Take over the VPC's default group: its rules become the ones given, or none (AWS provider's documentation)."""
+    vpc_id = call.inputs.get("vpcId")
+    if vpc_id is None:
+        raise Refusal("VPCIdNotSpecified", "No default VPC for this user")
+    need(call.tx, kinds.VPC, vpc_id, "vpc ID", "InvalidVpcID.NotFound")
+    id, group = next(
+        (id, each) for id, each in call.tx.find(kinds.SECURITY_GROUP, vpcId=vpc_id) if each.get("isDefault")
+    )
+    rules = {direction: call.inputs.get(direction) or [] for direction in ("ingress", "egress")}
+    call.tx.put(kinds.SECURITY_GROUP, id, {**group, "ingress": [], "egress": []})
+    new = [each for direction, given in rules.items() for each in inline_permissions(id, direction, given)]
+    _admit(call, id, new, permissions(call.tx, id))
+    call.tx.put(kinds.SECURITY_GROUP, id, {**group, **rules})
+    return Made(
+        id,
+        {
+            "arn": group["arn"],
+            "name": group["name"],
+            "namePrefix": "",
+            "description": group["description"],
+            "ownerId": ACCOUNT,
+            "vpcId": vpc_id,
+            **rules,
+        },
+    )
+
+
+def update_default(call: Call) -> dict[str, Any]:
+    rules = {direction: call.inputs.get(direction) or [] for direction in ("ingress", "egress")}
+    group = call.tx.get(kinds.SECURITY_GROUP, call.id)
+    if group is not None:
+        call.tx.put(kinds.SECURITY_GROUP, call.id, {**group, **rules})
+    return rules
+
+
+DEFAULT_GROUP = ResourceType(
+    token=DEFAULT,
+    title="Default Security Group",
+    service="EC2",
+    calls={
+        "create": "RevokeSecurityGroupEgress",
+        "update": "AuthorizeSecurityGroupIngress",
+        "delete": "DeleteSecurityGroup",
+    },
+    create=adopt_default,
+    update=update_default,
+    # Deleting it only forgets it: the group goes with its VPC.
+    defaults={"revokeRulesOnDelete": False},
+    unordered=frozenset({"ingress", "egress"}),
+    replaces=frozenset({"region", "vpcId"}),
+    replaces_source="terraform-provider-aws service/ec2/vpc_default_security_group.go, ForceNew; from memory, "
+    "unverified",
 )
 
 
@@ -319,7 +378,7 @@ CLASSIC = ResourceType(
             "type",
         }
     ),
-    replaces_source="terraform-provider-aws internal/service/ec2/vpc_security_group_rule.go, ForceNew",
+    replaces_source="terraform-provider-aws service/ec2/vpc_security_group_rule.go, ForceNew",
 )
 
 
@@ -385,9 +444,9 @@ def _single(token: str, word: str) -> ResourceType:
         same={"ipProtocol": lambda one, other: _protocol(one) == _protocol(other)},
         replaces=frozenset({"securityGroupId", "region"}),
         replaces_when=_other_source,
-        replaces_source="terraform-provider-aws internal/service/ec2/vpc_security_group_ingress_rule.go at 00a32209, "
+        replaces_source="terraform-provider-aws service/ec2/vpc_security_group_ingress_rule.go at 00a32209, "
         "RequiresReplace and ModifyPlan",
     )
 
 
-TYPES = (GROUP, CLASSIC, _single(INGRESS_RULE, "Ingress"), _single(EGRESS_RULE, "Egress"))
+TYPES = (GROUP, DEFAULT_GROUP, CLASSIC, _single(INGRESS_RULE, "Ingress"), _single(EGRESS_RULE, "Egress"))

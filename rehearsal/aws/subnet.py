@@ -116,7 +116,7 @@ SUBNET = ResourceType(
             "vpcId",
         }
     ),
-    replaces_source="terraform-provider-aws internal/service/ec2/vpc_subnet.go at 00cda125, ForceNew",
+    replaces_source="terraform-provider-aws service/ec2/vpc_subnet.go at 00cda125, ForceNew",
 )
 
 TYPES = (SUBNET,)

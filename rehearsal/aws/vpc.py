@@ -183,12 +183,11 @@ VPC = ResourceType(
     check=check,
     update=lambda call: _ipv6(call, call.id) if call.changed("assignGeneratedIpv6CidrBlock") else {},
     defaults={"enableDnsSupport": True, "instanceTenancy": "default"},
-    recomputed={
-        "ipv6CidrBlock": frozenset({"assignGeneratedIpv6CidrBlock"}),
-        "ipv6AssociationId": frozenset({"assignGeneratedIpv6CidrBlock"}),
-    },
+    recomputed=lambda call, changed: (
+        ("ipv6CidrBlock", "ipv6AssociationId") if "assignGeneratedIpv6CidrBlock" in changed else ()
+    ),
     replaces=frozenset({"cidrBlock", "instanceTenancy", "ipv4IpamPoolId", "ipv4NetmaskLength", "region"}),
-    replaces_source="terraform-provider-aws internal/service/ec2/vpc_.go, ForceNew and resourceVPCCustomizeDiff "
+    replaces_source="terraform-provider-aws service/ec2/vpc_.go, ForceNew and resourceVPCCustomizeDiff "
     "(a tenancy of dedicated may become default in place; here both directions replace)",
 )
 

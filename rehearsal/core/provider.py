@@ -398,6 +398,8 @@ class Provider(ResourceProviderServicer):
             names = self._schema(type).outputs
             outputs = {key: value for key, value in outputs.items() if key in names or key == "id"}
             outputs = without(outputs, type.hidden)
+        else:
+            outputs = self._shown(type, outputs)
         kept = keep_secret(outputs, given)
         return {
             key: Secret(value) if key in type.secrets and not isinstance(value, Secret) else value
