@@ -22,6 +22,8 @@ from pulumi.runtime import rpc, stack, sync_await
 from pulumi.runtime.config import set_all_config
 from pulumi.runtime.settings import SETTINGS, set_root_resource
 
+from tests.components import arm
+
 REGION = "us-east-1"
 ACCOUNT = "123456789012"
 PROJECT, STACK = "gpu-fabric", "test"
@@ -78,6 +80,8 @@ class Declared:
     protect: bool = False
     aliases: int = 0
     """How many aliases the resource was registered with."""
+    before_update: tuple[str, ...] = ()
+    """Names of the hooks that run before an update."""
 
     @property
     def custom(self) -> bool:
@@ -151,7 +155,7 @@ class _Mocks(pulumi_mocks.Mocks):
     def __init__(self, recording: Recording, answers: Mapping[str, Mapping[str, Any]]) -> None:
         self._recording, self._answers = recording, answers
 
-    def call(self, args: pulumi_mocks.MockCallArgs) -> dict:  # ty: ignore[invalid-method-override]
+    def call(self, args: pulumi_mocks.MockCallArgs) -> dict:  # ty: ignore[incompatible-method-override]
         # The monitor takes a dict too; of the pair that the base class declares it wants a list of failures.
         arguments = _with_whole_numbers(args.args)
         self._recording.invokes.append(Invoked(args.token, arguments))
@@ -160,6 +164,8 @@ class _Mocks(pulumi_mocks.Mocks):
     def new_resource(self, args: pulumi_mocks.MockResourceArgs) -> tuple[str | None, dict]:
         if not args.custom:
             return "", dict(args.inputs)
+        if not args.typ.startswith("aws:"):
+            return arm.answer(args.typ, args.name, args.inputs)
         prefix = ID_PREFIXES.get(args.typ)
         own_name = physical_name(args.name, args.inputs)
         id_ = cloud_id(prefix, f"{args.typ} {args.name}") if prefix else own_name
@@ -195,6 +201,7 @@ class _Monitor(pulumi_mocks.MockMonitor):
                     delete_before_replace=request.deleteBeforeReplace,
                     protect=request.protect,
                     aliases=len(request.aliases),
+                    before_update=tuple(request.hooks.before_update),
                 )
             )
         return response
@@ -228,7 +235,7 @@ def record(
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
     try:
-        set_root_resource(None)
+        set_root_resource(None)  # ty: ignore[invalid-argument-type]
         mocks = _Mocks(recording, answers or {})
         monitor = _Monitor(mocks, recording)
         pulumi_mocks.set_mocks(
@@ -245,7 +252,7 @@ def record(
         sync_await._sync_await(stack.run_pulumi_func(run))
     finally:
         _abandon(loop)
-        set_root_resource(None)
+        set_root_resource(None)  # ty: ignore[invalid-argument-type]
         asyncio.set_event_loop(None)
         loop.close()
     return recording
@@ -275,3 +282,15 @@ def record_cluster(args: Mapping[str, Any], name: str = "train", **options: Any)
 def declare(args: Mapping[str, Any], name: str = "train", **options: Any) -> list[Declared]:
     """The provider's resources of one `AwsGpuCluster`, in order of registration."""
     return record_cluster(args, name, **options).custom
+
+
+def record_azure_cluster(args: Mapping[str, Any], name: str = "train", **options: Any) -> Recording:
+    """The recording of one `AzureGpuCluster`; `options` as `record` takes them."""
+    from gpu_fabric.components.azure import AzureGpuCluster
+
+    def program() -> Mapping[str, Any]:
+        cluster = AzureGpuCluster(name, args)  # ty: ignore[invalid-argument-type]
+        return {key: getattr(cluster, key) for key in AzureGpuCluster.__annotations__}
+
+    options.setdefault("config", {"azure-native:location": "eastus"})
+    return record(program, **options)
