@@ -61,8 +61,18 @@ _RULES = (
         "topology-byte-order-mark", "it begins with a byte order mark", "Save it as UTF-8 without one."
     ),
     _rejected("topology-tab", "it contains a tab", "Write spaces."),
+    _error(
+        "topology-tab-in-name",
+        "NCCL takes the tab for a letter of the next name, which it then does not know",
+        "Write spaces.",
+    ),
     _rejected("topology-tag-over-lines", "a tag goes over several lines", "Write each tag on one line."),
     _rejected("topology-spaces-around-equals", "an attribute has spaces around `=`", 'Write `name="value"`.'),
+    _error(
+        "topology-space-before-equals",
+        "NCCL ends the name at the space, so that the attribute is empty and its value has no name",
+        'Write `name="value"`.',
+    ),
     _rejected("topology-unquoted-value", "a value has no quotes", 'Write `name="value"`.'),
     _rejected(
         "topology-attributes-run-together", "no space stands before an attribute", "Write one space between."

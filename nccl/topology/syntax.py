@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 MAX_CHARACTERS = 1_000_000
@@ -24,10 +23,14 @@ MAX_FAULTS = 500
 MAX_STRING = 253
 """Longest attribute name or value (`MAX_STR_LEN` 255, less the terminator and the character that ends it)."""
 
-_TAG_NAME = re.compile(r"[^\s/>=]*")
-_ATTRIBUTE_NAME = re.compile(r"[^\s/>=]+")
-_BARE_VALUE = re.compile(r"[^\s/>]*")
-_BLANKS = re.compile(r"\s+")
+_TAG_NAME = re.compile(r"[^ \r\n/>=]*")
+_ATTRIBUTE_NAME = re.compile(r"[^ \t\r\n/>=]+")
+_BARE_VALUE = re.compile(r"[^ \t\r\n/>]*")
+#: What separates words here; to NCCL every other kind of white space is a letter.
+_BLANK = " \t\r\n"
+_BLANKS = re.compile(r"[ \t\r\n]+")
+_AFTER_SLASH = re.compile(r"[^ \r\n/>=]*>")
+_DOCTYPE = re.compile(r"<!DOCTYPE", re.IGNORECASE)
 _NOT_MARKUP = re.compile(r"[^<]+")
 
 
@@ -71,6 +74,17 @@ class Element:
         return next((a for a in self.attributes if a.name == name), None)
 
 
+@dataclass(frozen=True)
+class Comment:
+    """A comment with the place where it stands."""
+
+    parent: Element | None
+    index: int
+    """Children of the parent (or roots) that come before it."""
+    text: str
+    """What stands between `<!--` and `-->`."""
+
+
 @dataclass
 class Document:
     """What a text holds, in reading order."""
@@ -78,6 +92,7 @@ class Document:
     roots: list[Element] = field(default_factory=list)
     elements: list[Element] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    comments: list[Comment] = field(default_factory=list)
     complete: bool = True
     """False where reading stopped before the end."""
 
@@ -122,7 +137,7 @@ class _Reader:
                 self.comment()
             elif self.text.startswith("<?", self.position):
                 self.skip_to(">", "topology-declaration")
-            elif self.text.startswith("<!", self.position):
+            elif _DOCTYPE.match(self.text, self.position):
                 self.doctype()
             elif self.text.startswith("</", self.position):
                 self.closing_tag()
@@ -140,7 +155,7 @@ class _Reader:
         words = match.group()
         if "\t" in words:
             self.fault("topology-tab", "between elements", at=match.start() + words.index("\t"))
-        content = words.strip()
+        content = words.strip(_BLANK)
         if content:
             code = "topology-trailing-text" if self.document.roots and not self.open else "topology-text"
             self.fault(code, _short(content), at=match.start() + words.index(content[0]))
@@ -159,6 +174,9 @@ class _Reader:
             self.fault("topology-comment-equals", _short(self.text[start : first.end() + 1]), at=start)
         if len(first.group()) > MAX_STRING:
             self.fault("topology-string-too-long", "the first word of a comment", at=start)
+        parent = self.open[-1] if self.open else None
+        before = len(parent.children if parent else self.document.roots)
+        self.document.comments.append(Comment(parent, before, self.text[start + 4 : end]))
         self.position = end + 3
 
     def doctype(self) -> None:
@@ -199,89 +217,110 @@ class _Reader:
         name = _TAG_NAME.match(self.text, self.position + 1)
         assert name is not None
         parent = self.open[-1] if self.open else None
-        element = Element(name.group(), self.line(), parent)
+        tag, tab, _ = name.group().partition("\t")
+        end = name.end()
+        if tab and self.text[end : end + 1] == "=":
+            # The tab was meant to end the name; what follows is an attribute.
+            self.fault("topology-tab", f"inside <{_short(tag)}>")
+            end = name.start() + len(tag)
+        elif tab:
+            self.fault("topology-tab-in-name", f"inside <{_short(tag)}>")
+            tag = name.group()
+        element = Element(tag, self.line(), parent)
         if len(element.tag) > MAX_STRING:
             self.fault("topology-string-too-long", f"the name of an element, {len(element.tag):,} characters")
         self.document.elements.append(element)
         (parent.children if parent else self.document.roots).append(element)
-        self.position = name.end()
+        self.position = end
         if self.attributes(element):
             self.open.append(element)
 
     def attributes(self, element: Element) -> bool:
         """Read to the end of the tag; whether the element stays open."""
         start = self.position
+        after_value = False
         while self.more:
-            blanks = self.blanks(element)
-            rest = self.text[self.position : self.position + 2]
-            if rest[:1] == ">":
-                element.blank_attributes += blanks
+            blanks = self.blanks(element, after_value=after_value)
+            spaces = blanks.count(" ")
+            rest = self.text[self.position : self.position + 1]
+            if rest == ">":
+                element.blank_attributes += spaces
                 self.position += 1
                 return True
-            if rest[:1] == "/":
-                element.blank_attributes += blanks
+            if rest == "/":
+                element.blank_attributes += spaces
                 return self.self_closing()
-            if rest[:1] == "<":
-                self.fault("topology-unclosed-tag", f"<{element.tag}", at=start)
+            # On the same line NCCL takes `<` for the beginning of an attribute's name.
+            if rest == "<" and "\n" in blanks:
+                self.fault("topology-unclosed-tag", f"<{_short(element.tag)}", at=start)
                 return True
             if rest:
-                element.blank_attributes += max(blanks - 1, 0)
-                self.attribute(element, separated=blanks > 0)
+                element.blank_attributes += max(spaces - 1, 0)
+                after_value = self.attribute(element, separated=bool(blanks))
         if self.document.complete:
             self.stop("topology-unexpected-end", f"in the tag <{_short(element.tag)}>", at=start)
         return False
 
-    def blanks(self, element: Element) -> int:
-        """Skip white space inside a tag; how many spaces there were."""
+    def blanks(self, element: Element, *, after_value: bool) -> str:
+        """Skip white space inside a tag; what was skipped."""
         match = _BLANKS.match(self.text, self.position)
         if match is None:
-            return 0
-        if "\t" in match.group():
-            self.fault("topology-tab", f"inside <{_short(element.tag)}>")
-        if "\n" in match.group() or "\r" in match.group():
+            return ""
+        blanks = match.group()
+        if "\n" in blanks or "\r" in blanks:
             self.fault("topology-tag-over-lines", f"<{_short(element.tag)}>")
+        if "\t" in blanks:
+            # Right after a value NCCL expects a space; elsewhere it takes the tab for a letter of a name.
+            stumbles = (after_value or not element.attributes) and blanks.startswith("\t")
+            self.fault(
+                "topology-tab" if stumbles else "topology-tab-in-name", f"inside <{_short(element.tag)}>"
+            )
         self.position = match.end()
-        return match.group().count(" ") or 1
+        return blanks
 
     def self_closing(self) -> bool:
+        """Read from the slash to the end of the tag; whether the element stays open after all."""
+        taken = _AFTER_SLASH.match(self.text, self.position + 1)
+        if taken is not None:
+            self.position = taken.end()
+            return False
         end = self.text.find(">", self.position)
-        between = self.text[self.position + 1 : end] if end >= 0 else ""
-        if end < 0 or between.strip():
-            # A slash that ends nothing: NCCL expects `>` after it.
-            self.fault("topology-stray-slash")
-            self.position += 1
-            return False if end < 0 else self._after_stray_slash()
-        if between:
-            self.fault("topology-stray-slash", "a space between / and >")
-        self.position = end + 1
-        return False
+        blank = end >= 0 and not self.text[self.position + 1 : end].strip(_BLANK)
+        self.fault("topology-stray-slash", "a space between / and >" if blank else "")
+        self.position = end + 1 if end >= 0 else self.position + 1
+        return not blank and end >= 0 and self.text[end - 1] != "/"
 
-    def _after_stray_slash(self) -> bool:
-        end = self.text.find(">", self.position)
-        self.position = end + 1
-        return self.text[end - 1] != "/"
-
-    def attribute(self, element: Element, *, separated: bool) -> None:
+    def attribute(self, element: Element, *, separated: bool) -> bool:
+        """Read one attribute; whether it has a value."""
         start = self.position
         match = _ATTRIBUTE_NAME.match(self.text, start)
         name = match.group() if match else ""
         self.position = match.end() if match else start
         if not separated:
             self.fault("topology-attributes-run-together", _short(name) or "=", at=start)
+        name_end = self.position
         before = self._spaces()
-        if self.text[self.position : self.position + 1] != "=":
-            # A name alone: NCCL stores an empty value. The blanks belong to what follows.
-            self.position -= before
-            value, quote = "", '"'
-        else:
+        has_value = self.text[self.position : self.position + 1] == "="
+        if has_value:
             self.position += 1
-            if before + self._spaces():
+            after = self._spaces()
+            if after:
                 self.fault("topology-spaces-around-equals", _short(name), at=start)
+            elif before.strip("\t"):
+                code = "topology-space-before-equals" if before.startswith(" ") else "topology-tag-over-lines"
+                self.fault(code, _short(name), at=start)
+            elif before:
+                self.fault("topology-tab-in-name", f"inside <{_short(element.tag)}>", at=start)
             value, quote = self.value(name)
+        else:
+            # A name alone: NCCL stores an empty value. The blanks belong to what follows.
+            self.position = name_end
+            value, quote = "", '"'
         if max(len(name), len(value)) > MAX_STRING:
             size = max(len(name), len(value))
             self.fault("topology-string-too-long", f"{_short(name)}, {size:,} characters", at=start)
         element.attributes.append(Attribute(name, value, self.line(start), quote))
+        return has_value
 
     def value(self, name: str) -> tuple[str, str]:
         """The value at the position, and the quote around it."""
@@ -300,12 +339,12 @@ class _Reader:
         self.position = end + 1
         return self.text[start + 1 : end], quote
 
-    def _spaces(self) -> int:
+    def _spaces(self) -> str:
         match = _BLANKS.match(self.text, self.position)
         if match is None:
-            return 0
+            return ""
         self.position = match.end()
-        return len(match.group())
+        return match.group()
 
 
 def _short(text: str) -> str:
@@ -323,12 +362,3 @@ def read_document(text: str) -> Document:
 def decode(raw: bytes) -> str:
     """Bytes of a topology file as text; what is not UTF-8 becomes a replacement character."""
     return raw.decode("utf-8", errors="replace")
-
-
-def below(element: Element) -> Iterator[Element]:
-    """The element and all below it, in reading order."""
-    stack = [element]
-    while stack:
-        top = stack.pop()
-        yield top
-        stack.extend(reversed(top.children))

@@ -79,6 +79,20 @@ def _cpu_of(pci: Element) -> Element:
 
 
 def check_masks(file: File) -> Iterator[Found]:
+    for cpu, right in masks_of_other_nodes(file):
+        affinity = cpu.attribute("affinity")
+        assert affinity is not None
+        written = values.cpu_list(values.affinity_as_read(affinity.value))
+        yield Found(
+            "topology-affinity-of-another-node",
+            affinity.line,
+            f"numaid {cpu.get('numaid')} has CPUs {written}, and its devices are near others",
+            f'Write `affinity="{right}"`, CPUs {values.cpu_list(values.affinity_as_read(right))}.',
+        )
+
+
+def masks_of_other_nodes(file: File) -> Iterator[tuple[Element, str]]:
+    """(cpu, right mask) of every `cpu` whose mask is that of another NUMA node than its devices'."""
     if file.layout is None:
         return
     published = devices(file.layout)
@@ -89,21 +103,14 @@ def check_masks(file: File) -> Iterator[Found]:
         if place is not None:
             below.setdefault(id(_cpu_of(pci)), Counter())[place.numa] += 1
     for cpu in file.of("cpu"):
-        affinity = cpu.attribute("affinity")
-        if affinity is None or id(cpu) not in below or not values.is_affinity(affinity.value):
+        affinity = cpu.get("affinity")
+        if affinity is None or id(cpu) not in below or not values.is_affinity(affinity):
             continue
         numa = below[id(cpu)].most_common(1)[0][0]
-        written = values.affinity_as_read(affinity.value)
-        others = [n for n, mask in masks.items() if n != numa and values.affinity_as_read(mask) == written]
-        if others and numa in masks:
-            right = masks[numa]
-            yield Found(
-                "topology-affinity-of-another-node",
-                affinity.line,
-                f"the devices below are those of NUMA node {numa}, the mask is that of node {others[0]}, CPUs "
-                f"{values.cpu_list(written)}",
-                f'Write `affinity="{right}"`, CPUs {values.cpu_list(values.affinity_as_read(right))}.',
-            )
+        written = values.affinity_as_read(affinity)
+        others = (mask for node, mask in masks.items() if node != numa)
+        if numa in masks and any(values.affinity_as_read(mask) == written for mask in others):
+            yield cpu, masks[numa]
 
 
 def check_device_ids(file: File) -> Iterator[Found]:

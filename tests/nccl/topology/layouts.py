@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from gpu_fabric.nccl.hardware import (
@@ -15,6 +16,9 @@ from gpu_fabric.nccl.hardware import (
     PciLayout,
     PciSwitch,
 )
+
+#: For properties that build whole files: fewer examples, and no limit on the time of one on a busy machine.
+FEWER = settings(deadline=None, max_examples=40)
 
 LINK_SPEEDS = ("8 GT/s", "16 GT/s", "32 GT/s", "16.0 GT/s PCIe", "32.0 GT/s PCIe", "64.0 GT/s PCIe")
 CPUS = (

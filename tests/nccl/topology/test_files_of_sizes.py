@@ -13,7 +13,7 @@ from gpu_fabric.nccl.topology import Topology, from_catalog, parse, to_xml
 from gpu_fabric.nccl.topology.lint import lint
 from gpu_fabric.nccl.topology.paths import all_paths
 from tests.nccl.topology import nccl_reader
-from tests.nccl.topology.layouts import invented_sizes
+from tests.nccl.topology.layouts import FEWER, invented_sizes
 
 WITH_LAYOUT = [name for name, size in load_sizes().items() if size.pci is not None]
 
@@ -118,6 +118,7 @@ def test_invented_switches_carry_a_class_and_nothing_carries_keep(name: str) -> 
 # --- sizes nobody sells
 
 
+@FEWER
 @given(invented_sizes())
 def test_the_file_of_any_layout_is_taken_by_a_strict_reader(size: NodeSize) -> None:
     assert size.pci is not None
@@ -131,6 +132,7 @@ def test_the_file_of_any_layout_is_taken_by_a_strict_reader(size: NodeSize) -> N
         assert all(graph.path(gpu, nic) == "PIX" for gpu in gpus for nic in nics)
 
 
+@FEWER
 @given(invented_sizes())
 def test_a_topology_survives_the_way_to_the_file_and_back(size: NodeSize) -> None:
     topology = topology_of(size)
@@ -139,6 +141,7 @@ def test_a_topology_survives_the_way_to_the_file_and_back(size: NodeSize) -> Non
     assert to_xml(parse(text)) == text
 
 
+@FEWER
 @given(invented_sizes())
 def test_the_paths_are_those_that_the_reader_finds(size: NodeSize) -> None:
     topology = topology_of(size)
@@ -149,6 +152,7 @@ def test_the_paths_are_those_that_the_reader_finds(size: NodeSize) -> None:
     assert all(path.type.name == graph.path(devices[path.gpu], devices[path.nic]) for path in paths)
 
 
+@FEWER
 @given(invented_sizes())
 def test_the_lint_finds_nothing_in_the_file_of_any_layout(size: NodeSize) -> None:
     found = Counter(finding.code for finding in lint(to_xml(topology_of(size)), size=size))

@@ -130,8 +130,8 @@ def test_the_swapped_masks_of_old_ndv5_files_are_found_with_and_without_the_size
     assert [finding.level for finding in found] == [Level.ERROR] * 2
     assert found[0].line == 2
     assert found[0].what == (
-        "The CPU masks are those of other NUMA nodes: threads run on the socket far from their GPU: the devices below "
-        "are those of NUMA node 0, the mask is that of node 1, CPUs 48-95."
+        "The CPU masks are those of other NUMA nodes: threads run on the socket far from their GPU: numaid 0 has CPUs "
+        "48-95, and its devices are near others."
     )
     assert found[0].remedy == 'Write `affinity="00000000,0000ffff,ffffffff"`, CPUs 0-47.'
 

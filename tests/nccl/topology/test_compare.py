@@ -1,0 +1,96 @@
+"""What differs between two topologies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+
+from gpu_fabric.nccl.hardware import NodeSize, get_size
+from gpu_fabric.nccl.topology import Topology, from_catalog, parse
+from gpu_fabric.nccl.topology.compare import Change, compare
+from tests.nccl.topology.cases import GOOD, changed, with_net
+from tests.nccl.topology.layouts import FEWER, invented_sizes
+
+
+def topology_of(name: str) -> Topology:
+    topology = from_catalog(get_size(name))
+    assert topology is not None
+    return replace(topology, name=None)
+
+
+def differences(first: str, second: str) -> list[str]:
+    return [str(difference) for difference in compare(parse(first), parse(second))]
+
+
+@FEWER
+@given(invented_sizes())
+def test_a_topology_does_not_differ_from_itself(size: NodeSize) -> None:
+    topology = from_catalog(size)
+    assert topology is not None
+    assert compare(topology, topology) == ()
+
+
+def test_other_ids_for_invented_switches_are_no_difference() -> None:
+    renamed = GOOD.replace("ffff:ff:01.0", "ffff:ff:1f.0")
+    assert differences(GOOD, renamed) == []
+
+
+def test_a_changed_attribute_is_named_with_both_values() -> None:
+    assert differences(GOOD, changed('"000000ff"', '"0000ff00"')) == [
+        "CPU 0: affinity is 000000ff and 0000ff00"
+    ]
+
+
+def test_an_attribute_that_one_side_leaves_out_is_said_to_be_left_out() -> None:
+    assert differences(GOOD, changed(' affinity="000000ff"', "")) == [
+        "CPU 0: affinity is 000000ff and left out"
+    ]
+
+
+def test_a_missing_and_an_added_device() -> None:
+    other = changed("0000:11:00.0", "0000:12:00.0")
+    found = compare(parse(GOOD), parse(other))
+    assert [difference.change for difference in found] == [Change.MISSING, Change.ADDED]
+    assert [str(difference) for difference in found] == [
+        "NIC 0000:11:00.0 is in the first topology alone",
+        "NIC 0000:12:00.0 is in the second topology alone",
+    ]
+
+
+def test_a_device_that_hangs_elsewhere_has_moved() -> None:
+    nic = '<pci busid="0000:11:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16"/>'
+    outside = changed(nic, "").replace("</cpu>", f"{nic}</cpu>")
+    assert differences(GOOD, outside) == ["NIC 0000:11:00.0 moved from switch ffff:ff:01.0 to CPU 0"]
+
+
+def test_swapped_numa_nodes_show_as_moved_devices() -> None:
+    first = topology_of("Standard_ND96isr_H100_v5")
+    swapped = replace(
+        first,
+        cpus=(
+            replace(first.cpus[0], pcis=first.cpus[1].pcis),
+            replace(first.cpus[1], pcis=first.cpus[0].pcis),
+        ),
+    )
+    found = [str(difference) for difference in compare(first, swapped)]
+    assert found[0] == "switch ffff:ff:01.0 moved from CPU 0 to CPU 1"
+    assert len(found) == 8
+
+
+def test_the_files_of_p4d_and_p4de_differ_in_the_ids_of_the_gpus() -> None:
+    found = compare(topology_of("p4d.24xlarge"), topology_of("p4de.24xlarge"))
+    assert {difference.attribute for difference in found} == {"device", "subsystem_device"}
+    assert len(found) == 16
+
+
+def test_what_a_dump_adds_inside_a_device_is_listed_once() -> None:
+    assert differences(GOOD, with_net('name="mlx5_0" dev="0" gdr="1"')) == [
+        "nic 0 of NIC 0000:11:00.0 is in the second topology alone"
+    ]
+
+
+def test_two_devices_of_the_same_bus_id_do_not_hide_each_other() -> None:
+    twice = changed("0000:11:00.0", "0000:10:00.0")
+    assert "NIC 0000:11:00.0 is in the first topology alone" in differences(GOOD, twice)
+    assert "NIC 0000:10:00.0 is in the second topology alone" in differences(GOOD, twice)
