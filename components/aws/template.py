@@ -42,7 +42,9 @@ def image_reference(settings: AwsClusterSettings, size: NodeSize) -> ImageRefere
         name = image.ami_id if isinstance(image.ami_id, str) else "an AMI known after deployment"
         return ImageReference(image.ami_id, name, floats=False)
     parameter = image.ssm_parameter or DEFAULT_IMAGE_PARAMETER.format(arch=size.cpu_arch)
-    pinned = ":" in parameter
+    # A version is a number; a label, which stands in the same place, can be moved to another image (Systems Manager
+    # User Guide, "Working with parameter labels").
+    pinned = parameter.rpartition(":")[2].isdecimal()
     return ImageReference(f"resolve:ssm:{parameter}", parameter, floats=not pinned)
 
 

@@ -214,6 +214,12 @@ def test_a_pinned_image_is_taken_as_it_is_and_nothing_is_said(image: dict[str, s
     assert not any("floats" in text for _, text in declared.messages)
 
 
+def test_an_image_under_a_parameters_label_floats_because_a_label_can_be_moved() -> None:
+    declared = cluster(image={"ssm_parameter": "/mine/gpu:stable"})
+    assert declared.one(TEMPLATE).inputs["imageId"] == "resolve:ssm:/mine/gpu:stable"
+    assert any(text.startswith("image: /mine/gpu:stable floats.") for _, text in declared.messages)
+
+
 def test_on_demand_nodes_share_a_new_cluster_placement_group() -> None:
     declared = cluster()
     group = declared.one(PLACEMENT)
