@@ -187,13 +187,15 @@ def _follow_up(**fixed: str) -> Target:
     return Target(_own(**fixed), always=False)
 
 
-_EVERYTHING = [{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]
+_EVERYTHING = [{"IpProtocol": "-1", "FromPort": 0, "ToPort": 0, "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}]
 
 RESOURCES: Mapping[str, Resource | Callable[[Declared], Resource]] = {
     "aws:autoscaling/group:Group": _auto_scaling_group,
     "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": Resource(
-        # The provider adopts the group, takes its two rules away and tags it (aws_default_security_group).
+        # The provider adopts the group, tags it and takes its two rules away (internal/service/ec2,
+        # vpc_default_security_group.go); what it finds there is what EC2 gives such a group.
         {
+            "ec2:CreateTags": Target(lambda declared: {"Resources": [declared.id]}, always=False),
             "ec2:RevokeSecurityGroupIngress": Target(
                 lambda declared: {
                     "GroupId": declared.id,
@@ -203,7 +205,6 @@ RESOURCES: Mapping[str, Resource | Callable[[Declared], Resource]] = {
             "ec2:RevokeSecurityGroupEgress": Target(
                 lambda declared: {"GroupId": declared.id, "IpPermissions": _EVERYTHING}
             ),
-            "ec2:CreateTags": Target(lambda declared: {"Resources": [declared.id]}, always=False),
         },
         {
             "tags": To("Tags", key_values, "ec2:CreateTags"),
@@ -252,7 +253,8 @@ RESOURCES: Mapping[str, Resource | Callable[[Declared], Resource]] = {
     "aws:ec2/securityGroup:SecurityGroup": Resource(
         {
             "ec2:CreateSecurityGroup": Target(_own(GroupName="physical_name")),
-            # EC2 gives a new group a rule that lets everything out; the provider takes it away (aws_security_group).
+            # EC2 gives a new group a rule that lets everything out; the provider takes it away (internal/service/ec2,
+            # vpc_security_group.go), and asks the same for IPv6, where EC2 answers that there is no such rule.
             "ec2:RevokeSecurityGroupEgress": Target(
                 lambda declared: {"GroupId": declared.id, "IpPermissions": _EVERYTHING}
             ),
