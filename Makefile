@@ -13,7 +13,7 @@ RUN   := --stack $(STACK) --cloud $(CLOUD) --project $(PROJECT)
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help preview up refresh destroy test test-slow lint format benchmark clouds forget lock clean
+.PHONY: help preview up outputs refresh destroy test test-slow lint format benchmark clouds forget lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ preview: .venv/.ready ## Plan the stack on the real Pulumi engine
 
 up: .venv/.ready ## Make what the plan says
 	@$(PULUMI) up $(RUN) -- $(ARGS)
+
+outputs: .venv/.ready ## What the stack says about itself: names, addresses, commands to paste
+	@$(PULUMI) outputs $(RUN) -- $(ARGS)
 
 refresh: .venv/.ready ## Compare the state with what the cloud holds
 	@$(PULUMI) refresh $(RUN) -- $(ARGS)

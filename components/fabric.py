@@ -1,41 +1,70 @@
 """The whole fabric of a stack: composes the clusters of its clouds.
 
-Creates: an `AwsGpuCluster` where the stack file has `aws`.
+Creates: an `AwsGpuCluster` where the stack file has `aws`, an `AzureGpuCluster` where it has `azure`. Only the SDK of
+a cloud that is named is loaded.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
-from gpu_fabric.components.aws.cluster import AwsGpuCluster
 from gpu_fabric.components.component import child
 from gpu_fabric.components.config import FabricSettings
+
+if TYPE_CHECKING:
+    from gpu_fabric.components.aws import AwsGpuCluster
+    from gpu_fabric.components.azure import AzureGpuCluster
 
 
 class GpuFabric(pulumi.ComponentResource):
     """What a stack file describes."""
 
-    aws: AwsGpuCluster | None
-
     def __init__(
         self, name: str, settings: FabricSettings, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("gpu-fabric:index:GpuFabric", name, None, opts)
-        self.aws = None
+        # Annotated here and not in the class: the SDK evaluates a class's annotations, and would load both clouds.
+        self.aws: AwsGpuCluster | None = None
+        self.azure: AzureGpuCluster | None = None
         if settings.aws is not None:
+            from gpu_fabric.components.aws import AwsGpuCluster
+
             self.aws = AwsGpuCluster.from_settings(
                 f"{name}-aws", settings.aws, settings.around_aws, opts=child(self)
+            )
+        if settings.azure is not None:
+            from gpu_fabric.components.azure import AzureGpuCluster
+
+            self.azure = AzureGpuCluster.from_settings(
+                f"{name}-azure", settings.azure, settings.around_azure, opts=child(self)
             )
         self.register_outputs({})
 
     def exports(self) -> dict[str, Any]:
         """What a person wants to see after `up`, by cloud."""
-        return {} if self.aws is None else {"aws": _summary(self.aws)}
+        exported: dict[str, Any] = {}
+        if self.aws is not None:
+            exported["aws"] = {
+                **_summary(self.aws),
+                "network": {"vpcId": self.aws.vpc_id, "subnetId": self.aws.subnet_id},
+            }
+        if self.azure is not None:
+            exported["azure"] = {
+                **_summary(self.azure),
+                "network": {
+                    "virtualNetworkId": self.azure.virtual_network_id,
+                    "subnetId": self.azure.subnet_id,
+                },
+                "resourceGroup": self.azure.resource_group_name,
+                "sshPrivateKey": self.azure.ssh_private_key,
+            }
+        return exported
 
 
-def _summary(cluster: AwsGpuCluster) -> dict[str, Any]:
+def _summary(cluster: AwsGpuCluster | AzureGpuCluster) -> dict[str, Any]:
+    """What both clouds have under the same name."""
     return {
         "fabric": cluster.fabric,
         "fleet": cluster.fleet_name,
@@ -43,5 +72,4 @@ def _summary(cluster: AwsGpuCluster) -> dict[str, Any]:
         "privateAddresses": cluster.private_addresses,
         "launch": cluster.launch,
         "runs": cluster.runs,
-        "network": {"vpcId": cluster.vpc_id, "subnetId": cluster.subnet_id},
     }

@@ -17,6 +17,9 @@ from gpu_fabric.engine.noise import WithoutNoise
 from gpu_fabric.engine.simulation import Simulation
 from gpu_fabric.engine.stack_file import copy_for_simulation, read_stack_file
 
+#: Not a command of pulumi's own: `pulumi stack output`.
+OUTPUTS = "outputs"
+
 #: Commands that a simulated run answers without asking; a real one asks at the keyboard.
 _CONFIRMED = ("up", "destroy", "refresh")
 
@@ -67,6 +70,11 @@ def _pulumi(engine: Engine, arguments: Sequence[str], folder: Path, environment:
     return process.returncode
 
 
+def _outputs(request: Request) -> list[str]:
+    """The stack's outputs in full; a plan cuts long ones. Secrets stay hidden."""
+    return ["stack", "output", "--json", "--stack", request.stack, *request.arguments]
+
+
 def run_simulated(request: Request, simulation: Simulation) -> int:
     """Run `request` on the real engine with simulated clouds. Nothing outside `simulation.folder` is written."""
     target = simulation.stacks / request.stack_file.name
@@ -91,6 +99,9 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
         code = _create_stack(engine, request, target, environment)
         if code:
             return code
+    if request.command == OUTPUTS:
+        # The outputs need no stack file, and `stack output` takes none.
+        return _pulumi(engine, _outputs(request), request.project, environment)
     arguments = [request.command, *settings, "--non-interactive"]
     if request.command in _CONFIRMED:
         arguments += ["--yes"]
@@ -109,6 +120,8 @@ def run_real(request: Request, environment: Mapping[str, str]) -> int:
     read_stack_file(request.stack_file)
     engine = find_engine(complete=True)
     command = [engine.path, request.command, "--stack", request.stack, *request.arguments]
+    if request.command == OUTPUTS:
+        command = [engine.path, *_outputs(request)]
     return subprocess.run(command, cwd=request.project, env=dict(environment), check=False).returncode
 
 

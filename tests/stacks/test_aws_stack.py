@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def test_up_no_change_scale_up_and_down_and_destroy_leave_the_simulated_cloud_em
     new_nodes = {"train-aws-004", "train-aws-005"} if nodes_as == "instances" else set()
     assert changed(simulated, first) == new_nodes
     simulated.ok("preview", "--expect-no-changes")
-    instances = [one for one in simulated.holdings() if one["type"] == INSTANCE]
+    instances = [one for one in simulated.holdings() if one["kind"] == INSTANCE]
     assert len(instances) == 6
 
     simulated.configure(fabric(2, nodesAs=nodes_as))
@@ -119,19 +120,29 @@ def test_the_stack_file_is_never_written(simulated: SimulatedStack) -> None:
     assert path.read_bytes() == before
 
 
-def test_no_capacity_is_said_with_ec2s_own_code_and_one_more_up_finishes_the_work(
-    simulated: SimulatedStack,
+@pytest.mark.parametrize(
+    ("nodes_as", "said"),
+    [
+        # An Auto Scaling group reports its activity's message, an instance the code of RunInstances.
+        (
+            "fleet",
+            "We currently do not have sufficient p5.48xlarge capacity in the Availability Zone you requested",
+        ),
+        ("instances", "InsufficientInstanceCapacity"),
+    ],
+)
+def test_no_capacity_is_said_in_ec2s_words_and_one_more_up_finishes_the_work(
+    simulated: SimulatedStack, nodes_as: str, said: str
 ) -> None:
-    import json
-
-    simulated.configure(fabric(2))
+    simulated.configure(fabric(2, nodesAs=nodes_as))
     simulated.ok("preview")
-    simulated.simulation.faults.write_text(
-        json.dumps({"insufficient_capacity": [{"type": "p5.48xlarge", "zone": "us-east-1a"}]})
-    )
+    switch = {"capacity": [{"size": "p5.48xlarge", "place": "us-east-1a"}]}
+    simulated.simulation.faults.write_text(json.dumps(switch))
     failed = simulated.run("up")
     assert failed.returncode != 0
-    assert "InsufficientInstanceCapacity" in failed.stdout + failed.stderr
+    assert said in failed.stdout
     simulated.simulation.faults.unlink()
     simulated.ok("up")
     simulated.ok("preview", "--expect-no-changes")
+    simulated.ok("destroy")
+    assert simulated.holdings() == []
