@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 from gpu_fabric.planning.errors import unknown_name
 from gpu_fabric.planning.tables import read_toml
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GpuModel:
     """Peaks in 10^12 FLOP/s, dense; bandwidths in 10^9 byte/s."""
 
@@ -19,6 +20,8 @@ class GpuModel:
     """By precision: bf16 (fp16 has the same), fp8 where the GPU has it."""
     nvlink_gbs: float
     """One direction of one GPU; 0 without NVLink."""
+    hbm_tbs: float
+    """10^12 byte/s that the memory copies."""
     nvls: bool = False
     """Whether NVSwitch reduces (NVLink SHARP)."""
     matmul: Mapping[str, float] = field(default_factory=dict)
@@ -29,9 +32,19 @@ class GpuModel:
 @cache
 def gpu_models() -> Mapping[str, GpuModel]:
     """Every GPU of the table by name."""
-    rows = {name: row for name, row in read_toml("gpus.toml").items() if isinstance(row, dict)}
+    rows: dict[str, dict[str, Any]] = {
+        name: row for name, row in read_toml("gpus.toml").items() if isinstance(row, dict)
+    }
     return {
-        name: GpuModel(name=name, **{**row, "unverified": tuple(row.get("unverified", ()))})
+        name: GpuModel(
+            name=name,
+            peak=row["peak"],
+            nvlink_gbs=row["nvlink_gbs"],
+            hbm_tbs=row["hbm_tbs"],
+            nvls=row.get("nvls", False),
+            matmul=row.get("matmul", {}),
+            unverified=tuple(row.get("unverified", ())),
+        )
         for name, row in rows.items()
     }
 

@@ -9,12 +9,13 @@ at a time, which the model's structure allows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpu_fabric.planning.collectives.constants import Constants
 from gpu_fabric.planning.collectives.model import with_nvlink, with_transport
 from gpu_fabric.planning.collectives.validation import MIB, Measurement, compare
+from gpu_fabric.planning.search import line_search
 
 
 @dataclass(frozen=True)
@@ -93,20 +94,6 @@ def loss(rows: Sequence[Measurement], constants: Constants) -> float:
     return math.sqrt(sum(error**2 for error in errors) / len(rows))
 
 
-def _line_search(cost: Callable[[float], float], start: float) -> float:
-    """The best multiple of `start`, by steps that halve; shares above 1 are left to the data."""
-    best, best_cost, step = start, cost(start), 0.2
-    while step > 0.002:
-        for factor in (1 + step, 1 / (1 + step)):
-            trial_cost = cost(best * factor)
-            if trial_cost < best_cost - 1e-9:
-                best, best_cost = best * factor, trial_cost
-                break
-        else:
-            step /= 2
-    return best
-
-
 def fit_constants(fit: Fit, rows: Iterable[Measurement], constants: Constants, rounds: int = 12) -> Constants:
     """`constants` with those of `fit` moved to where its rows are matched best. Without rows: unchanged."""
     seen = fit_rows(fit, rows)
@@ -119,5 +106,5 @@ def fit_constants(fit: Fit, rows: Iterable[Measurement], constants: Constants, r
             def cost(value: float, name: str = name) -> float:
                 return loss(seen, fit.apply(constants, {**values, name: value}))
 
-            values[name] = _line_search(cost, values[name])
+            values[name] = line_search(cost, values[name])
     return fit.apply(constants, values)

@@ -24,7 +24,7 @@ class Platform:
     node_gbs: float
     """Line rate of that transport, 10^9 byte/s a node and direction."""
     ip_gbs: float
-    """Line rate of ordinary IP traffic of the node, 10^9 byte/s a direction."""
+    """Line rate of ordinary IP traffic over the node's first interface, 10^9 byte/s a direction."""
     nics: int = 1
     """NICs that share `node_gbs`."""
 
@@ -49,7 +49,7 @@ def transport_of(size: NodeSize) -> str:
 def platform_of(size: NodeSize | str) -> Platform:
     """The platform of a catalog size, by name or as a model (a custom size is described with the same fields)."""
     node = get_size(size) if isinstance(size, str) else size
-    ip_gbps = node.ip_gbps or node.ethernet_gbps or 0.0
+    ip_gbps = node.primary_ip_gbps or node.ip_gbps or node.ethernet_gbps or 0.0
     transport = transport_of(node)
     line = node.fabric_gbps if node.fabric is not Fabric.SOCKETS else ip_gbps
     if line <= 0:

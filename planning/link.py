@@ -1,0 +1,67 @@
+"""What a private link between clouds carries: bandwidth, packets, flows, latency and loss.
+
+Sources: ExpressRoute carries 1400-byte packets unfragmented (MicrosoftDocs azure-docs, expressroute-faqs); AWS limits
+a flow outside a placement group to 5 Gb/s (EC2 User Guide, ec2-instance-network-bandwidth); a lossy flow is limited
+by the Mathis formula (ACM CCR 27(3), 1997), rate = MSS/RTT * 1.22 / sqrt(loss).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+FLOW_LIMIT_GBPS = 5.0
+TCP_IP_HEADER = 40
+ETHERNET_OVERHEAD = 38
+"""Header, checksum, preamble and gap of an Ethernet frame."""
+DEFAULT_MTU = 1400
+DEFAULT_FLOWS = 64
+"""NCCL's most: NCCL_SOCKET_NTHREADS * NCCL_NSOCKS_PERTHREAD may not exceed 64."""
+
+
+@dataclass(frozen=True)
+class LinkModel:
+    """A link and how it is used. Both directions have the whole bandwidth."""
+
+    bandwidth_gbps: float
+    rtt_ms: float
+    loss: float = 0.0
+    """Share of packets lost."""
+    flows: int = DEFAULT_FLOWS
+    mtu: int = DEFAULT_MTU
+    basis: str = ""
+
+    @property
+    def payload_share(self) -> float:
+        """Payload of the bits on the wire."""
+        return (self.mtu - TCP_IP_HEADER) / (self.mtu + ETHERNET_OVERHEAD)
+
+    @property
+    def flow_gbps(self) -> float:
+        """What one flow carries at most."""
+        if self.loss <= 0 or self.rtt_ms <= 0:
+            return FLOW_LIMIT_GBPS
+        segment_bits = 8 * (self.mtu - TCP_IP_HEADER)
+        mathis = segment_bits / (self.rtt_ms * 1e-3) * 1.22 / math.sqrt(self.loss) / 1e9
+        return min(FLOW_LIMIT_GBPS, mathis)
+
+    @property
+    def goodput_gbps(self) -> float:
+        """Payload that all flows together carry, 10^9 bit/s a direction."""
+        return min(self.bandwidth_gbps * self.payload_share, self.flows * self.flow_gbps)
+
+    @property
+    def limit(self) -> str:
+        """What holds the goodput down, in words."""
+        if self.flows * self.flow_gbps < self.bandwidth_gbps * self.payload_share:
+            return f"{self.flows} flows of {self.flow_gbps:.2f} Gb/s"
+        return f"{self.bandwidth_gbps:g} Gb/s"
+
+    @property
+    def bandwidth_delay_mb(self) -> float:
+        """Bytes in flight that fill the link, 10^6: what TCP buffers must hold over all flows."""
+        return self.bandwidth_gbps * 1e9 / 8 * self.rtt_ms * 1e-3 / 1e6
+
+    def transfer_seconds(self, size: float) -> float:
+        """How long `size` bytes occupy the link, latency not included."""
+        return size * 8 / (self.goodput_gbps * 1e9)

@@ -1,0 +1,205 @@
+"""A fabric's bill: nodes, disks, NAT, link and what crosses it; what has no price is named and never counted as 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpu_fabric.nccl.hardware import Cloud
+from gpu_fabric.planning.price.table import HOURS_PER_MONTH, PURCHASE_WORDS, Price, PriceTable, Unknown
+from gpu_fabric.planning.spec import Cluster, FabricSpec, LinkSpec
+from gpu_fabric.planning.step import StepEstimate
+
+GB = 1e9
+
+
+@dataclass(frozen=True)
+class DiskPlan:
+    """The root disk of a node."""
+
+    size_gb: int = 1000
+    iops: int = 16000
+    throughput_mbps: int = 1000
+    """MB/s."""
+
+
+GP3_IOPS = 3000
+GP3_THROUGHPUT = 125
+"""What a gp3 volume has without extra charge (EBS User Guide)."""
+
+
+@dataclass(frozen=True)
+class LineItem:
+    """One line of a bill."""
+
+    what: str
+    quantity: float
+    price: Price | Unknown
+    standing: bool
+    """Billed also while the nodes are off."""
+    by_volume: bool = False
+    """Billed by GB: `quantity` is then 10^9 bytes a step."""
+
+    @property
+    def per_hour(self) -> float | None:
+        """US dollars an hour; None where unknown or billed by volume."""
+        if isinstance(self.price, Unknown) or self.by_volume:
+            return None
+        return self.quantity * self.price.per_hour
+
+    @property
+    def per_step(self) -> float | None:
+        """US dollars a step of what is billed by volume."""
+        if isinstance(self.price, Unknown) or not self.by_volume:
+            return None
+        return self.quantity * self.price.usd
+
+    @property
+    def basis(self) -> str:
+        """Where the price comes from, or why there is none."""
+        if isinstance(self.price, Unknown):
+            return f"unknown: {self.price.reason}"
+        note = f"; {self.price.note}" if self.price.note else ""
+        return f"{self.price.source}{note}"
+
+
+@dataclass(frozen=True)
+class Bill:
+    """US dollars without tax and discounts. Sums are of what is known: `unknowns` says what is missing in them."""
+
+    items: tuple[LineItem, ...]
+    step_seconds: float | None
+    tokens: int | None
+
+    @property
+    def unknowns(self) -> tuple[LineItem, ...]:
+        return tuple(item for item in self.items if isinstance(item.price, Unknown))
+
+    @property
+    def complete(self) -> bool:
+        return not self.unknowns
+
+    @property
+    def per_hour(self) -> float:
+        """Everything billed by time, with the nodes running."""
+        return sum(item.per_hour or 0.0 for item in self.items)
+
+    @property
+    def idle_per_hour(self) -> float:
+        """What goes on being billed with the nodes off: ports, circuits, gateways, disks."""
+        return sum(item.per_hour or 0.0 for item in self.items if item.standing)
+
+    @property
+    def volume_per_step(self) -> float:
+        return sum(item.per_step or 0.0 for item in self.items)
+
+    @property
+    def per_step(self) -> float | None:
+        """Time and volume of one step; None without an estimate of the step."""
+        if self.step_seconds is None:
+            return None
+        return self.per_hour * self.step_seconds / 3600 + self.volume_per_step
+
+    @property
+    def training_per_hour(self) -> float:
+        """An hour of training: time, and the volume of the steps in it."""
+        volume = self.volume_per_step * 3600 / self.step_seconds if self.step_seconds else 0.0
+        return self.per_hour + volume
+
+    def per_month(self, idle_hours: float = 0.0) -> float:
+        """730 hours, of which `idle_hours` with nodes that run but do not train: they cost the same, without egress."""
+        volume = self.training_per_hour - self.per_hour
+        return self.per_hour * HOURS_PER_MONTH + volume * (HOURS_PER_MONTH - idle_hours)
+
+    @property
+    def per_billion_tokens(self) -> float | None:
+        """What 10^9 tokens cost at the estimated step time."""
+        if self.per_step is None or not self.tokens:
+            return None
+        return self.per_step * 1e9 / self.tokens
+
+
+def _node_items(cluster: Cluster, table: PriceTable, disk: DiskPlan) -> Iterator[LineItem]:
+    kind = "onDemand" if cluster.capacity == "reservation" else cluster.capacity
+    price = table.find("node", cluster.size.name, cluster.region, kind)
+    words = PURCHASE_WORDS.get(cluster.capacity, cluster.capacity)
+    yield LineItem(f"{cluster.size.name}, {words}", cluster.nodes, price, standing=False)
+    region = cluster.region
+    if cluster.cloud is Cloud.AWS:
+        yield LineItem(
+            "root disks (gp3)", cluster.nodes * disk.size_gb, table.find("disk", "gp3", region), True
+        )
+        extra_iops = max(0, disk.iops - GP3_IOPS)
+        if extra_iops:
+            price = table.find("disk-iops", "gp3", region)
+            yield LineItem(f"IOPS above {GP3_IOPS}", cluster.nodes * extra_iops, price, standing=True)
+        extra = max(0, disk.throughput_mbps - GP3_THROUGHPUT)
+        if extra:
+            price = table.find("disk-throughput", "gp3", region)
+            yield LineItem(f"MB/s above {GP3_THROUGHPUT}", cluster.nodes * extra, price, standing=True)
+    else:
+        reason = "no published price of the operating system disk in the table; an ephemeral one costs nothing extra"
+        yield LineItem(
+            "operating system disks", cluster.nodes, Unknown("os-disk", "azure", reason), standing=True
+        )
+    cloud = cluster.cloud.value
+    yield LineItem(f"NAT gateway ({cloud})", 1, table.find("nat-gateway", cloud, region), standing=True)
+    if cluster.cloud is Cloud.AZURE:
+        yield LineItem(
+            "public IP of the NAT gateway", 1, table.find("public-ip", cloud, region), standing=True
+        )
+    volume = Unknown("nat-volume", cloud, "depends on what the nodes download; 0.045 USD per GB where known")
+    yield LineItem(f"data through NAT ({cloud})", 0, volume, standing=False)
+
+
+ZONE_1 = "Zone 1"
+"""ExpressRoute's billing zone of North America and Europe."""
+
+
+def _gateway_of(bandwidth_mbps: int) -> str:
+    """The smallest zone-redundant ExpressRoute gateway that carries the bandwidth (Microsoft, gateway SKUs)."""
+    return next(
+        (name for limit, name in ((1000, "ErGw1AZ"), (2000, "ErGw2AZ")) if bandwidth_mbps <= limit), "ErGw3AZ"
+    )
+
+
+def _link_items(
+    link: LinkSpec, spec: FabricSpec, table: PriceTable, step: StepEstimate | None
+) -> Iterator[LineItem]:
+    aws = spec.aws.region if spec.aws else None
+    azure = spec.azure.region if spec.azure else None
+    bandwidth = str(link.bandwidth_mbps)
+    if link.partner == "native":
+        yield LineItem("interconnect", 1, table.find("native-connection", bandwidth), standing=True)
+    else:
+        port = table.find("direct-connect-port", bandwidth, aws)
+        yield LineItem(f"Direct Connect, {bandwidth} Mb/s", 1, port, standing=True)
+        circuit = table.find("expressroute-circuit", bandwidth, ZONE_1, "metered")
+        yield LineItem(f"ExpressRoute circuit, {bandwidth} Mb/s, metered", 1, circuit, standing=True)
+        connections = table.find(f"{link.partner}-connection", bandwidth)
+        yield LineItem(f"{link.partner} connections", 1, connections, standing=True)
+    gateway = _gateway_of(link.bandwidth_mbps)
+    yield LineItem(
+        f"ExpressRoute gateway {gateway}", 1, table.find("expressroute-gateway", gateway, azure), True
+    )
+    if step is not None and step.link_bytes and link.partner != "native":
+        volume = step.link_bytes / GB
+        egress = table.find("direct-connect-egress", "aws", aws)
+        yield LineItem("activations out of AWS", volume, egress, standing=False, by_volume=True)
+        out = table.find("expressroute-egress", "azure", ZONE_1, "metered")
+        yield LineItem("gradients out of Azure", volume, out, standing=False, by_volume=True)
+
+
+def bill_of(
+    spec: FabricSpec, table: PriceTable, step: StepEstimate | None = None, disk: DiskPlan | None = None
+) -> Bill:
+    """The bill of a fabric; with a step estimate also per step and per token.
+
+    One connection is counted; a redundant pair doubles ports and circuits.
+    """
+    items: list[LineItem] = []
+    for cluster in spec.clusters:
+        items.extend(_node_items(cluster, table, disk or DiskPlan()))
+    if spec.interconnect is not None:
+        items.extend(_link_items(spec.interconnect, spec, table, step))
+    return Bill(tuple(items), step.seconds if step else None, step.tokens if step else None)
