@@ -12,6 +12,8 @@ from typing import Any
 import click
 
 from .clouds import CLOUDS, load
+from .core import existing
+from .core.errors import ProviderError, Refusal
 from .core.provider import DATABASE
 from .core.sdk_schema import extract
 from .core.store import Store
@@ -140,6 +142,48 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+@main.command()
+@click.argument("kind")
+@click.argument("properties")
+@click.option("--id", default="", help="The id it has; made up if not given.")
+@click.option("--region", default="us-east-1", show_default=True)
+@click.option(
+    "--raw", is_flag=True, help="Store the properties as they are: nothing is checked or filled in."
+)
+@click.pass_obj
+def hold(database: Path | None, kind: str, properties: str, id: str, region: str, raw: bool) -> None:
+    """Put something into a simulated cloud that was there before the program: a VPC to adopt, a capacity block.
+
+    KIND is the resource type, PROPERTIES its inputs as JSON. Prints the id.
+    """
+    if database is None:
+        raise click.UsageError(f"which database? Give --database or set {DATABASE}")
+    name = kind.partition(":")[0]
+    if name not in CLOUDS:
+        raise click.UsageError(
+            f"{kind}: no simulated cloud has such a type; there are {', '.join(sorted(CLOUDS))}"
+        )
+    try:
+        given = json.loads(properties)
+    except ValueError as problem:
+        raise click.UsageError(f"PROPERTIES is no JSON: {problem}") from problem
+    store = Store(database)
+    if raw:
+        if not id:
+            raise click.UsageError("--raw needs --id")
+        with store.transaction(name) as tx:
+            tx.put(kind, id, {"region": region, **given, "id": id})
+        click.echo(id)
+        return
+    cloud = load(name)
+    try:
+        click.echo(existing.hold(cloud, store, kind, given, {"region": region}, id))
+    except KeyError as problem:
+        raise click.UsageError(cloud.unknown_type(kind)) from problem
+    except (existing.CannotExist, ProviderError, Refusal) as problem:
+        raise click.ClickException(str(problem)) from problem
 
 
 @main.command()

@@ -360,7 +360,12 @@ GROUP = ResourceType(
     },
     filled=frozenset({"namePrefix", "desiredCapacity"}),
     absent=frozenset(
-        {"mixedInstancesPolicy", "availabilityZoneDistribution", "capacityReservationSpecification"}
+        {
+            "availabilityZoneDistribution",
+            "capacityReservationSpecification",
+            "instanceLifecyclePolicy",
+            "mixedInstancesPolicy",
+        }
     ),
     unordered=frozenset(
         {"vpcZoneIdentifiers", "availabilityZones", "tags", "enabledMetrics", "suspendedProcesses"}

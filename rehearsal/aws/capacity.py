@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from ..core.errors import ProviderError, Refusal
 from ..core.resource import Call, Function, Lookup, Made, ResourceType
-from ..core.store import Transaction
 from . import kinds
 from .account import ACCOUNT, arn, configured_region, new_id, region_of, zones
 from .instance_types import get as instance_type
@@ -138,13 +135,8 @@ def offering(lookup: Lookup) -> dict[str, Any]:
             f"for {count} instances and {hours} hours"
         )
     zone = next(iter(zones(region)))
-    seed = f"{kind}/{count}/{hours}/{zone}"
-    id = f"cb-0{hashlib.sha256(seed.encode()).hexdigest()[:16]}"
-    lookup.tx.put(
-        "capacityBlockOffering",
-        id,
-        {"instanceType": kind, "instanceCount": count, "hours": hours, "availabilityZone": zone},
-    )
+    # The id says what is on offer, so that a look-up leaves nothing behind.
+    id = f"cb-{f'{kind}/{count}/{hours}/{zone}'.encode().hex()}"
     return {
         "id": id,
         "capacityBlockOfferingId": id,
@@ -161,14 +153,19 @@ def offering(lookup: Lookup) -> dict[str, Any]:
     }
 
 
-def buy(call: Call) -> Made:
-    tx: Transaction = call.tx
-    offer: Mapping[str, Any] | None = tx.get("capacityBlockOffering", call.inputs["capacityBlockOfferingId"])
-    if offer is None:
+def _offered(id: str) -> dict[str, Any]:
+    """What an offering's id stands for, or EC2's refusal."""
+    try:
+        kind, count, hours, zone = bytes.fromhex(id.removeprefix("cb-")).decode().split("/")
+    except ValueError:
         raise Refusal(
-            "InvalidCapacityBlockOfferingId.NotFound",
-            f"The Capacity Block offering '{call.inputs['capacityBlockOfferingId']}' does not exist.",
-        )
+            "InvalidCapacityBlockOfferingId.NotFound", f"The Capacity Block offering '{id}' does not exist."
+        ) from None
+    return {"instanceType": kind, "instanceCount": int(count), "hours": int(hours), "availabilityZone": zone}
+
+
+def buy(call: Call) -> Made:
+    tx, offer = call.tx, _offered(call.inputs["capacityBlockOfferingId"])
     id, region = new_id(tx, "cr"), region_of(call)
     return Made(
         id,

@@ -46,6 +46,8 @@ def create(call: Call) -> Made:
     outputs: dict[str, Any] = {
         "arn": arn("ec2", region, f"network-interface/{id}"),
         "interfaceType": kind,
+        "connectionTrackingSpecification": {},
+        "enablePrimaryIpv6": False,
         "ipv4PrefixCount": inputs.get("ipv4PrefixCount", 0),
         "ipv4Prefixes": inputs.get("ipv4Prefixes", []),
         "ipv6AddressCount": inputs.get("ipv6AddressCount", 0),

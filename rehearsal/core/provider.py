@@ -352,7 +352,8 @@ class Provider(ResourceProviderServicer):
                 self._wait(switches.seconds("invoke", request.tok, ""))
                 self._throttle(switches, None, "invoke", request.tok, "", "")
                 with self._transaction() as tx:
-                    result = function.answer(Lookup(tx, request.tok, self.config, args))
+                    found = function.answer(Lookup(tx, request.tok, self.config, args))
+                result = {key: value for key, value in found.items() if key in names["outputs"]}
             answer = provider_pb2.InvokeResponse()
             # The field's name is a word of Python.
             getattr(answer, "return").CopyFrom(to_struct(result))
@@ -479,10 +480,10 @@ class Provider(ResourceProviderServicer):
             now = state.get(name)
             if name in given:
                 asked = {name: plain(given[name])}
-                if not changes(type, schema, {}, asked, {name: now}):
+                if now == recorded.get(name) or not changes(type, schema, {}, asked, {name: now}):
                     inputs[name] = given[name]
                 elif now is not None:
-                    inputs[name] = now
+                    inputs[name] = applied(asked[name], recorded.get(name), now)
             elif (
                 (not given or now != recorded.get(name))
                 and name not in filled

@@ -35,7 +35,7 @@ class Wording:
     """Whether the provider turns numbers into text and the reverse, where that can be done."""
 
 
-_ENGINE_KEYS = ("__defaults", "__internal", "id", "urn", "version", "pluginDownloadURL")
+_ENGINE_KEYS = ("id", "urn", "version", "pluginDownloadURL")
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,13 @@ class Schema:
     ) -> Iterator[Problem]:
         """Everything in ``inputs`` that does not fit: unknown names, missing ones, values of another type.
 
-        Unknown values fit everywhere. Names of the engine's own (``__defaults``) are passed over.
+        Unknown values fit everywhere. The engine's and the provider's own names (``__defaults``) are passed over.
         """
-        given = {key: plain(value) for key, value in inputs.items() if key not in _ENGINE_KEYS}
+        given = {
+            key: plain(value)
+            for key, value in inputs.items()
+            if key not in _ENGINE_KEYS and not key.startswith("__")
+        }
         yield from self._object(given, specs, "", wording or BRIDGED)
 
     def _object(

@@ -147,6 +147,13 @@ class Transaction:
             > 0
         )
 
+    def rename(self, old: str, new: str) -> None:
+        """Give an object another id, everywhere it is named: in ids, ARNs and the properties of other objects."""
+        self._connection.execute(
+            "UPDATE objects SET id = replace(id, ?, ?), properties = replace(properties, ?, ?) WHERE cloud = ?",
+            (old, new, old, new, self.cloud),
+        )
+
     def remove_all(self, kind: str, **equal: Any) -> int:
         """Remove every object that :meth:`find` would return. Says how many."""
         where, values = self._where(kind, equal)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from . import fabric
 from .small_engine import SmallEngine
 
 
@@ -18,6 +19,12 @@ def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SmallEngine:
     for variable in ("AWS_REGION", "AWS_DEFAULT_REGION", "GPU_FABRIC_REHEARSAL_FAULTS"):
         monkeypatch.delenv(variable, raising=False)
     return SmallEngine("aws", tmp_path / "clouds.db", region="us-east-1")
+
+
+@pytest.fixture
+def net(aws: SmallEngine) -> fabric.Fabric:
+    """A VPC, a /24 subnet in us-east-1a and a security group."""
+    return fabric.make(aws)
 
 
 @pytest.fixture

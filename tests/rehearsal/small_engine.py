@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pulumi.runtime.proto import provider_pb2
+from pulumi.runtime.proto import provider_pb2, status_pb2
 
 from gpu_fabric.rehearsal.clouds import load
 from gpu_fabric.rehearsal.core.provider import Provider
@@ -25,6 +25,7 @@ class Failed(Exception):  # noqa: N818 (named for what a test reads: the operati
         super().__init__(text)
         self.text = text
         self.partial = partial
+        self.inputs: dict[str, Any] = {}
 
 
 class Context:
@@ -150,11 +151,40 @@ class SmallEngine:
         old.inputs = checked
         return old
 
+    def known_from(self, failed: Failed, token: str, name: str) -> Resource:
+        """What the engine keeps of a resource that was made and then failed."""
+        status = status_pb2.Status()
+        status.ParseFromString(dict(failed.partial)["grpc-status-details-bin"])
+        detail = provider_pb2.ErrorResourceInitFailed()
+        assert status.details[0].Unpack(detail)
+        outputs = from_struct(detail.properties)
+        return Resource(token, detail.id, failed.inputs, outputs, self.urn(token, name))
+
+    def update(self, name: str) -> Resource:
+        """Update a resource to the inputs it has, as the engine does with one that is half made."""
+        old = self.resources[name]
+        answer = self.provider.Update(
+            provider_pb2.UpdateRequest(
+                id=old.id,
+                urn=old.urn,
+                olds=to_struct(old.outputs),
+                old_inputs=to_struct(old.inputs),
+                news=to_struct(old.inputs),
+            ),
+            Context(),
+        )
+        old.outputs = from_struct(answer.properties)
+        return old
+
     def _create(self, token: str, name: str, checked: dict[str, Any]) -> Resource:
         urn = self.urn(token, name)
-        answer = self.provider.Create(
-            provider_pb2.CreateRequest(urn=urn, properties=to_struct(checked)), Context()
-        )
+        try:
+            answer = self.provider.Create(
+                provider_pb2.CreateRequest(urn=urn, properties=to_struct(checked)), Context()
+            )
+        except Failed as failed:
+            failed.inputs = checked
+            raise
         made = Resource(token, answer.id, checked, from_struct(answer.properties), urn)
         self.resources[name] = made
         return made
