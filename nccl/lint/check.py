@@ -100,7 +100,7 @@ def lint_for(texts: Mapping[str, str], targets: Sequence[Target]) -> list[Findin
 
 
 def fix(texts: Mapping[str, str], targets: Sequence[Target] = ()) -> dict[str, str]:
-    """The files that a fix changes, mended; only what is unambiguous, in environment files, for every target."""
+    """The files that a fix changes, mended: only what is unambiguous, and right for every target."""
     common: list[Diagnosis] | None = None
     for target in targets or (Target(),):
         found = [
@@ -113,7 +113,12 @@ def fix(texts: Mapping[str, str], targets: Sequence[Target] = ()) -> dict[str, s
             common = [entry for entry in common if _key(entry) in here]
     mended = {}
     for path, text in texts.items():
-        new = mend(text, [entry for entry in common or () if entry.finding.path == path])
+        if _unreadable(text) is None and is_topology(path, text):
+            from gpu_fabric.nccl.topology.fix import fix as mend_topology
+
+            new = mend_topology(text, targets[0].size if len(targets) == 1 else None)
+        else:
+            new = mend(text, [entry for entry in common or () if entry.finding.path == path])
         if new != text:
             mended[path] = new
     return mended

@@ -1,0 +1,71 @@
+"""`python -m gpu_fabric.cli.pages`: write the pages of docs/ that come from data. A test compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from gpu_fabric.cli import COMMANDS, group
+from gpu_fabric.nccl.environment.pages import page as environment_page
+from gpu_fabric.nccl.hardware import Cloud
+from gpu_fabric.nccl.lint.pages import page as lint_page
+
+_INTRODUCTION = """\
+# The command line
+
+<!-- Written by `python -m gpu_fabric.cli.pages` from the commands themselves. Change those. -->
+
+`pip install gpu-fabric` brings the command `gpu-fabric`. It needs no cloud SDK, no Pulumi and no account.
+
+Every command has `--json`. Exit codes: 0 fine; 1 `lint` found an error, or `topology --compare` a difference; 2 wrong
+input, with every problem on a line of standard error.
+
+## Completion
+
+Add one line to the start-up file of your shell; commands, options and sizes are then completed:
+
+| shell | file | line |
+|---|---|---|
+| bash | `~/.bashrc` | `eval "$(_GPU_FABRIC_COMPLETE=bash_source gpu-fabric)"` |
+| zsh | `~/.zshrc` | `eval "$(_GPU_FABRIC_COMPLETE=zsh_source gpu-fabric)"` |
+| fish | `~/.config/fish/completions/gpu-fabric.fish` | `_GPU_FABRIC_COMPLETE=fish_source gpu-fabric \\| source` |
+"""
+
+
+def pages() -> Mapping[str, str]:
+    """Path below docs/ → text."""
+    return {
+        "cli.md": command_page(),
+        "lint.md": lint_page(),
+        **{f"environment/{cloud.value}.md": environment_page(cloud) for cloud in Cloud},
+    }
+
+
+def command_page() -> str:
+    """The page of the command line: each command's own help."""
+    context = click.Context(group, info_name="gpu-fabric", max_content_width=100, terminal_width=100)
+    sections = [_INTRODUCTION]
+    for name in COMMANDS:
+        command = group.get_command(context, name)
+        if command is not None:
+            with click.Context(
+                command, info_name=name, parent=context, max_content_width=100, terminal_width=100
+            ) as own:
+                sections.append(f"## gpu-fabric {name}\n\n```text\n{command.get_help(own).rstrip()}\n```\n")
+    return "\n".join(sections)
+
+
+def main() -> None:
+    """Write every page into docs/ beside the package."""
+    docs = Path(__file__).resolve().parents[2] / "docs"
+    for name, text in pages().items():
+        path = docs / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        click.echo(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()
