@@ -1,66 +1,103 @@
-"""The stack file's model, and the only reader of Pulumi configuration."""
+"""The stack file's model, and the only reader of Pulumi configuration.
+
+A cloud's settings and rules are loaded only where the stack file names the cloud, its SDK by neither.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
-from gpu_fabric.components.aws.checks import Surroundings
-from gpu_fabric.components.aws.settings import AwsClusterSettings
 from gpu_fabric.components.problems import Problem, raise_if_any
 from gpu_fabric.components.settings import Settings, read
 from gpu_fabric.components.sizes import read_sizes
+from gpu_fabric.components.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from gpu_fabric.components.aws.settings import AwsClusterSettings
+    from gpu_fabric.components.azure.settings import AzureClusterSettings
 
 ROOT = "fabric"
+CLOUDS = ("aws", "azure")
 EXAMPLE = "Pulumi.dev.yaml"
 
 
 @dataclass(frozen=True)
 class FabricSettings:
-    """What a stack file asks for."""
+    """What a stack file asks for: a cluster on one cloud, or one on each."""
 
     aws: AwsClusterSettings | None
+    azure: AzureClusterSettings | None
     around_aws: Surroundings
+    around_azure: Surroundings
 
 
 class _Sections(Settings):
     """The keys under `fabric`; each section is read by its own reader, so that each can say all of its problems."""
 
     aws: Any = None
+    azure: Any = None
     sizes: Any = None
 
 
-def read_fabric(given: Any, *, aws_region: str | None = None) -> FabricSettings:
+def read_fabric(
+    given: Any, *, aws_region: str | None = None, azure_location: str | None = None
+) -> FabricSettings:
     """The value of `gpu-fabric:fabric` as settings. Raises InvalidInputError with every problem of every section."""
-    from gpu_fabric.components.aws.cluster import problems_of
-
     problems: list[Problem] = []
     sections, wrong = read(_Sections, given, path=(ROOT,))
     problems += wrong
     if sections is None:
-        usable = {key: given.get(key) for key in ("aws", "sizes")} if isinstance(given, dict) else {}
+        known = _Sections.model_fields
+        usable = {key: given.get(key) for key in known} if isinstance(given, Mapping) else {}
         sections = _Sections.model_validate(usable)
     sizes, wrong = read_sizes(sections.sizes or {}, (ROOT, "sizes"))
     problems += wrong
-    around = Surroundings(region=aws_region, sizes=sizes)
-    aws = None
+    around_aws = Surroundings(region=aws_region, sizes=sizes)
+    around_azure = Surroundings(region=azure_location, sizes=sizes)
+    aws = azure = None
     if sections.aws is not None:
-        aws, wrong = read(
-            AwsClusterSettings,
-            sections.aws,
-            path=(ROOT, "aws"),
-            checks=lambda settings: problems_of(settings, around),
-        )
+        aws, wrong = _read_aws(sections.aws, around_aws)
         problems += wrong
-    elif not problems:
+    if sections.azure is not None:
+        azure, wrong = _read_azure(sections.azure, around_azure)
+        problems += wrong
+    if aws is not None and azure is not None:
+        from gpu_fabric.components.two_clouds import check
+
+        problems += check(aws, around_aws, azure, (ROOT,))
+    elif sections.aws is None and sections.azure is None and not problems:
+        named = " nor ".join(f"`{cloud}`" for cloud in CLOUDS)
         problems.append(
-            Problem((ROOT, "aws"), "is missing, and it is the only cloud named", "describe a cluster in it")
+            Problem((ROOT,), f"names neither {named}", "describe a cluster in one of them, or both")
         )
     raise_if_any("the stack file", problems)
-    return FabricSettings(aws=aws, around_aws=around)
+    return FabricSettings(aws=aws, azure=azure, around_aws=around_aws, around_azure=around_azure)
+
+
+def _read_aws(given: Any, around: Surroundings) -> tuple[AwsClusterSettings | None, list[Problem]]:
+    from gpu_fabric.components.aws.checks import problems_of
+    from gpu_fabric.components.aws.settings import AwsClusterSettings
+
+    return read(
+        AwsClusterSettings, given, path=(ROOT, "aws"), checks=lambda settings: problems_of(settings, around)
+    )
+
+
+def _read_azure(given: Any, around: Surroundings) -> tuple[AzureClusterSettings | None, list[Problem]]:
+    from gpu_fabric.components.azure.checks import problems_of
+    from gpu_fabric.components.azure.settings import AzureClusterSettings
+
+    return read(
+        AzureClusterSettings,
+        given,
+        path=(ROOT, "azure"),
+        checks=lambda settings: problems_of(settings, around),
+    )
 
 
 def read_stack() -> FabricSettings:
@@ -75,4 +112,8 @@ def read_stack() -> FabricSettings:
         given = json.loads(text or "")
     except json.JSONDecodeError:
         given = text
-    return read_fabric(given, aws_region=pulumi.Config("aws").get("region"))
+    return read_fabric(
+        given,
+        aws_region=pulumi.Config("aws").get("region"),
+        azure_location=pulumi.Config("azure-native").get("location"),
+    )

@@ -152,6 +152,15 @@ def address_plan(
     return AddressPlan(vpc, private, public if wants_public else None), problems
 
 
+def own_blocks(settings: AwsClusterSettings, around: Surroundings) -> tuple[IPv4Network, ...]:
+    """The address blocks of this side, as far as they are known: the new VPC's, or the adopted subnet's."""
+    if settings.network.adopted:
+        subnet = _parse_network("subnet_cidr", settings.network.subnet_cidr, [])
+        return () if subnet is None else (subnet,)
+    plan, _ = address_plan(settings, around)
+    return () if plan is None else (plan.vpc,)
+
+
 def _network(settings: AwsClusterSettings, around: Surroundings) -> Iterator[Problem]:
     network = settings.network
     if not network.adopted:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -178,11 +179,17 @@ class _Monitor(pulumi_mocks.MockMonitor):
     def __init__(self, mocks: _Mocks, recording: Recording) -> None:
         super().__init__(mocks)
         self._recording = recording
+        self._taken: set[str] = set()
+        # Each request comes on a thread of its own.
+        self._lock = threading.Lock()
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802
-        if self.make_urn(request.parent, request.type, request.name) in self.resources:
-            # The engine refuses it; the SDK's mocks would let the later resource win.
-            raise ValueError(f"two resources of type {request.type} are named {request.name}")
+        urn = self.make_urn(request.parent, request.type, request.name)
+        with self._lock:
+            if urn in self._taken:
+                # The engine refuses it; the SDK's mocks would let the later resource win.
+                raise ValueError(f"two resources of type {request.type} are named {request.name}")
+            self._taken.add(urn)
         response = super().RegisterResource(request)
         if request.type != STACK_TYPE:
             inputs = _with_whole_numbers(rpc.deserialize_properties(request.object))
@@ -233,6 +240,8 @@ def record(
     logger = logging.Logger("recorder", logging.INFO)
     logger.addHandler(_Messages(recording))
     loop = asyncio.new_event_loop()
+    # An error is raised below; the outputs that wait for what failed need not report it again.
+    loop.set_exception_handler(lambda *_: None)
     asyncio.set_event_loop(loop)
     try:
         set_root_resource(None)  # ty: ignore[invalid-argument-type]
