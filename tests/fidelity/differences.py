@@ -63,8 +63,8 @@ DIFFERENCES: tuple[Difference, ...] = (
         _SINGLE,
         "p5.4xlarge BlockDeviceMappings",
         "80000 IOPS, and the type carries 32500",
-        "EC2 makes the volume all the same; the machine uses 32,500 IOPS of it. Our checks know gp3's limits, and the "
-        "catalog does not hold the limits of the size.",
+        "A volume may have more than its machine carries; the machine's limit then holds (EBS User Guide, "
+        "EBS-optimized instances). Our checks know gp3's limits; the catalog does not hold those of the sizes.",
     ),
     Difference(
         Judge.INSTANCE_TYPES,
@@ -91,9 +91,9 @@ DIFFERENCES: tuple[Difference, ...] = (
     Difference(
         Judge.MOTO,
         EVERY_PART,
-        "CreateLaunchTemplate LaunchTemplateData.TagSpecifications",
-        "has 4 items instead of 3",
-        "moto adds the template's own tags to those of the instances; the three that were sent are there unchanged.",
+        "CreateLaunchTemplate LaunchTemplateData.TagSpecifications of others",
+        "has 1 items instead of 0",
+        "moto adds the template's own tags to those of the instances, volumes and interfaces, which are as sent.",
     ),
     Difference(
         Judge.MOTO,
@@ -108,7 +108,7 @@ DIFFERENCES: tuple[Difference, ...] = (
         "RunInstances NetworkInterfaces",
         "has 1 items instead of 2",
         "moto makes one interface for all that share a device index, so a node is compared by its type and tags only. "
-        " The layout is judged where it is sent, in the launch template.",
+        "The layout is judged where it is sent, in the launch template.",
     ),
 )
 

@@ -115,8 +115,21 @@ def _launch_template(account: Account, declared: Declared, sent: dict[str, Any])
     (template,) = ec2.describe_launch_templates(LaunchTemplateIds=[own["LaunchTemplateId"]])[
         "LaunchTemplates"
     ]
-    expected = {name: value for name, value in sent.items() if name != "TagSpecifications"}
-    return {**expected, "Tags": _tags(sent["TagSpecifications"])}, {**version, "Tags": template["Tags"]}
+    specifications = version["LaunchTemplateData"]["TagSpecifications"]
+    kinds = {one["ResourceType"] for one in sent["LaunchTemplateData"]["TagSpecifications"]}
+    own_kinds = [one for one in specifications if one["ResourceType"] in kinds]
+    others = [one for one in specifications if one["ResourceType"] not in kinds]
+    expected = {
+        "LaunchTemplateName": sent["LaunchTemplateName"],
+        "LaunchTemplateData": {**sent["LaunchTemplateData"], "TagSpecifications of others": []},
+        "Tags": _tags(sent["TagSpecifications"]),
+    }
+    data = {
+        **version["LaunchTemplateData"],
+        "TagSpecifications": own_kinds,
+        "TagSpecifications of others": others,
+    }
+    return expected, {**version, "LaunchTemplateData": data, "Tags": template["Tags"]}
 
 
 def _group(account: Account, declared: Declared, sent: dict[str, Any]) -> tuple[Any, Any]:

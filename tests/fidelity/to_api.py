@@ -23,6 +23,7 @@ from tests.fidelity.translation import (
     UntranslatedError,
     flag,
     key_values,
+    nowhere,
     structure,
     structures,
     translate,
@@ -354,12 +355,6 @@ def request_of_look_up(invoked: Invoked) -> Request:
     return Request("ec2", "DescribeSubnets", {"SubnetIds": [invoked.arguments["id"]]}, invoked)
 
 
-def not_sent() -> Mapping[str, str]:
+def not_sent() -> dict[str, str]:
     """`type.property` → why a creation does not send it."""
-    return {
-        f"{type_}.{name}": rule.reason
-        for type_, resource in RESOURCES.items()
-        if isinstance(resource, Resource)
-        for name, rule in resource.properties.items()
-        if isinstance(rule, Nowhere)
-    }
+    return nowhere(RESOURCES)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tests.components.recorder import Declared
-from tests.fidelity.to_api import GROUP_RESERVATION, launch_template
+from tests.fidelity.to_api import DEFAULT_VERSION, GROUP_RESERVATION, launch_template
 from tests.fidelity.translation import (
     SAME,
     Nowhere,
@@ -15,6 +15,7 @@ from tests.fidelity.translation import (
     Target,
     To,
     key_values,
+    nowhere,
     structure,
     structures,
     translate,
@@ -161,6 +162,11 @@ RESOURCES: Mapping[str, Resource | Callable[[Declared], Resource]] = {
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": _rule("Egress"),
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": _rule("Ingress"),
 }
+
+
+def not_declared() -> dict[str, str]:
+    """`type.property` → why CloudFormation's resource does not have it."""
+    return {name: why for name, why in nowhere(RESOURCES).items() if why != DEFAULT_VERSION.reason}
 
 
 def template(declared: Iterable[Declared]) -> dict[str, Any]:

@@ -175,3 +175,14 @@ def flag(value: bool | str) -> bool:
 def key_values(value: Mapping[str, str]) -> list[dict[str, str]]:
     """A map of tags as the list that the cloud's APIs take, in the order of the keys."""
     return [{"Key": key, "Value": value[key]} for key in sorted(value)]
+
+
+def nowhere(resources: Mapping[str, Resource | Callable[[Declared], Resource]]) -> dict[str, str]:
+    """`type.property` → why it is not sent, of every table that is the same for all resources of its type."""
+    return {
+        f"{type_}.{name}": rule.reason
+        for type_, resource in resources.items()
+        if isinstance(resource, Resource)
+        for name, rule in resource.properties.items()
+        if isinstance(rule, Nowhere)
+    }
