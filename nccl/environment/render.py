@@ -86,7 +86,10 @@ def to_slurm(environment: Environment) -> str:
     for variable in _everywhere(environment):
         entry = f"{variable.name}={variable.value}"
         entries.append(_slurm_quoted(entry) if set(entry) & set(",'\"") else entry)
-    return f"--export={shlex.quote(','.join(entries))}\n"
+    option = ",".join(entries)
+    # Double quotes read better than what shlex makes of single ones, where the shell leaves the text alone.
+    quoted = shlex.quote(option) if set(option) & set('"$`\\!') else f'"{option}"'
+    return f"--export={quoted}\n"
 
 
 def to_json(environment: Environment) -> str:
