@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
+from urllib.parse import quote
 
 SARIF_VERSION = "2.1.0"
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -159,7 +160,7 @@ def _sarif_rule(code: str, description: str | None) -> dict[str, Any]:
 
 
 def _sarif_result(finding: Finding, codes: Sequence[str]) -> dict[str, Any]:
-    location: dict[str, Any] = {"artifactLocation": {"uri": finding.path.replace("\\", "/")}}
+    location: dict[str, Any] = {"artifactLocation": {"uri": quote(finding.path.replace("\\", "/"))}}
     if finding.line is not None:
         location["region"] = {"startLine": finding.line}
     return {

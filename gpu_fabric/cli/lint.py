@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,7 @@ def command(
             Path(path).write_bytes(text.encode("utf-8", "surrogateescape"))
             click.echo(f"mended {path}", err=True)
             texts[path] = text
-    found = [entry for entry in lint_for(texts, targets) if entry.code not in ignore]
+    found = [_printable(entry) for entry in lint_for(texts, targets) if entry.code not in ignore]
     if sarif:
         click.echo(to_sarif(found, tool_version=__version__, rules=_descriptions()), nl=False)
     elif as_json:
@@ -87,6 +88,15 @@ def _text(file: Path) -> str:
     """The file's text; bytes that are no UTF-8 are kept for writing back."""
     raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     return raw.decode("utf-8", "surrogateescape")
+
+
+def _printable(finding: Finding) -> Finding:
+    """The finding with a mark in place of every byte that is no text."""
+    plain = {
+        name: text.encode("utf-8", "replace").decode()
+        for name, text in (("path", finding.path), ("what", finding.what), ("remedy", finding.remedy))
+    }
+    return replace(finding, **plain)
 
 
 def _targets(sizes: tuple[str, ...], role: str, image: str | None, given: dict[str, str]) -> list[Target]:

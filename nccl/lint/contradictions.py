@@ -18,6 +18,9 @@ from gpu_fabric.nccl.lint.sources import Assignment, Format, Source
 MAX_FLOWS: Final = 64
 """Sockets of one connection: NCCL_SOCKET_NTHREADS × NCCL_NSOCKS_PERTHREAD."""
 
+SECRETS: Final = frozenset({"NCCL_PSK"})
+"""Variables whose values are never printed."""
+
 _SOCKETS: Final = "NVIDIA/nccl src/transport/net_socket.cc 2.30.7"
 _PARAM: Final = "NVIDIA/nccl src/misc/param.cc 2.30.7"
 _TOO_LATE: Final = re.compile(r"NCCL_CONF_FILE|CUDA_DEVICE_ORDER|LD_LIBRARY_PATH|UCX_.*|OMPI_MCA_.*")
@@ -79,7 +82,7 @@ def check_files(sources: Sequence[Source]) -> Iterator[Diagnosis]:
                     other,
                     "env-different-files",
                     Level.WARNING,
-                    f"{entry.name}={other.value} is not used: the process has {entry.value} "
+                    f"{entry.name}={_shown(other)} is not used: the process has {_shown(entry)} "
                     f"({entry.path}:{entry.line}), which wins over NCCL's files.",
                     "Keep one of them.",
                     _PARAM,
@@ -317,6 +320,10 @@ def _number(assignment: Assignment | None) -> int | None:
         return None
     number, rest = read_integer(assignment.value)
     return None if rest.strip() else number
+
+
+def _shown(assignment: Assignment) -> str | None:
+    return "…" if assignment.name in SECRETS else assignment.value
 
 
 def _is_ours(name: str) -> bool:

@@ -518,6 +518,8 @@ def _check_aws_interfaces(
                 )
                 break
         return
+    if exact and any(entry.startswith(("ens", "enp")) for entry in entries):
+        return
     missed = [
         kind
         for kind in ("ens", "enp")

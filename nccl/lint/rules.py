@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from gpu_fabric.nccl.environment.platforms import set_elsewhere
+from gpu_fabric.nccl.environment.platforms import platforms, set_elsewhere
 from gpu_fabric.nccl.environment.situation import Situation, matches
 from gpu_fabric.nccl.findings import Level
 from gpu_fabric.nccl.lint.algorithms import ALGORITHMS_SINCE, PROTOCOLS, parse_selection
@@ -58,6 +58,7 @@ def check_set_elsewhere(assignment: Assignment, situation: Situation) -> Iterato
         if entry.name != assignment.name or entry.name == "NCCL_TOPO_FILE":
             continue
         same = entry.value == assignment.value
+        by_plugin = entry.by == platforms()["plugin"]["name"]
         yield about(
             assignment,
             "env-set-by-platform",
@@ -68,10 +69,18 @@ def check_set_elsewhere(assignment: Assignment, situation: Situation) -> Iterato
                 if same
                 else f"replaces {entry.value}, which {entry.by} sets."
             ),
-            "Delete it." if same else "Delete it, unless a measurement on these nodes says otherwise.",
+            _set_elsewhere_remedy(same, by_plugin),
             entry.source,
-            fix=Fix(Change.DELETE) if same else None,
+            fix=Fix(Change.DELETE) if same and by_plugin else None,
         )
+
+
+def _set_elsewhere_remedy(same: bool, by_plugin: bool) -> str:
+    if not same:
+        return "Delete it, unless a measurement on these nodes says otherwise."
+    return (
+        "Delete it." if by_plugin else "Delete it on the host; a container without the image's file needs it."
+    )
 
 
 def _is_about(rule: Mapping[str, Any], name: str) -> bool:

@@ -402,6 +402,14 @@ def test_fix_keeps_bytes_that_are_no_text(cli: Cli, tmp_path: Path) -> None:
     assert script.read_bytes() == b"# caf\xe9\nexport NCCL_DEBUG=WARN\n"
 
 
+def test_bytes_that_are_no_text_do_not_stop_the_report(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "a.sh"
+    file.write_bytes(b"export NCCL_P2P_LEVEL=n\xe9ar\n")
+    for option in ((), ("--json",), ("--sarif",)):
+        ran = cli("lint", file, *option)
+        assert (ran.code, "NCCL_P2P_LEVEL=n?ar" in ran.output) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

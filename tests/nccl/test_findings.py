@@ -74,6 +74,13 @@ def test_json_carries_every_field_and_the_counts() -> None:
     }
 
 
+def test_a_path_becomes_a_uri_in_sarif() -> None:
+    spaced = Finding("env-slow", Level.WARNING, "my jobs/run.sh", 1, "Slow.", "Wait.", "none")
+    log = json.loads(to_sarif([spaced]))
+    location = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert location["artifactLocation"] == {"uri": "my%20jobs/run.sh"}
+
+
 def test_sarif_points_each_result_at_its_rule_and_line() -> None:
     log = json.loads(
         to_sarif([ERROR, NOTE], tool_version="0.1.0", rules={"env-removed": "A removed variable"})

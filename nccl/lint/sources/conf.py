@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 from typing import Final
 
-from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Misreading, Source
+from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Misreading, Source, concerns_us
 
 LIMIT: Final = 1023
 _EXPORT: Final = re.compile(r"\s*export\s+")
@@ -13,12 +14,18 @@ _TRAILING_COMMENT: Final = re.compile(r"\s+#.*$")
 
 
 def read_conf(path: str, text: str, *, first_line: int = 1, format_: Format = Format.CONF) -> Source:
-    """Read a file as NCCL does, and say where a person meant something else."""
+    """Read a file as NCCL does, and say where a person meant something else.
+
+    A file not called after NCCL (`site.conf`) may be another program's too: of it only lines that concern us count.
+    """
+    ours_alone = "nccl" in PurePath(path).name.lower() or format_ is not Format.CONF
     assignments: list[Assignment] = []
     misreadings: list[Misreading] = []
     for offset, raw in enumerate(text.split("\n")):
         line = first_line + offset
         if raw.startswith("#") or not raw.strip():
+            continue
+        if not ours_alone and not concerns_us(_EXPORT.sub("", raw).lstrip("# \t")):
             continue
         if "=" not in raw:
             misreadings.append(

@@ -33,7 +33,9 @@ def read_kubernetes(path: str, text: str) -> Source:
                     "env-unreadable",
                     _line(text, mark) + 1 if mark else 1,
                     f"The YAML does not parse: {problem}.",
-                    "Mend the YAML; nothing in this file was checked.",
+                    "Render the template first (helm template) and lint the result; nothing was checked."
+                    if "{{" in text
+                    else "Mend the YAML; nothing in this file was checked.",
                 ),
             ),
         )

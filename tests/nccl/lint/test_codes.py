@@ -75,6 +75,7 @@ SAMPLES: dict[str, tuple[str, str, str | None]] = {
     "env-relaxed-ordering-off": ("a.sh", "export NCCL_IB_PCI_RELAXED_ORDERING=0", NDV5),
     "env-removed": ("a.sh", "export NCCL_IB_CUDA_SUPPORT=1", None),
     "env-renamed": ("a.sh", "export NCCL_BLOCKING_WAIT=1", None),
+    "env-secret": ("a.sh", "export NCCL_PSK=0123456789", None),
     "env-service-level": ("a.sh", "export NCCL_IB_SL=5", NDV5),
     "env-set-by-platform": ("a.sh", "export NCCL_BUFFSIZE=8388608", P5),
     "env-shm-off": ("a.sh", "export NCCL_SHM_DISABLE=1", None),

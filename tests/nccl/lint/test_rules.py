@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import pytest
 
 from gpu_fabric.nccl.lint import codes as all_codes
+from gpu_fabric.nccl.lint import lint
 from gpu_fabric.nccl.lint.rules import rules
-from tests.nccl.lint.helpers import NDV4, NDV5, P4D, P5, P5EN, codes, found, variable
+from tests.nccl.lint.helpers import NDV4, NDV5, P4D, P5, P5EN, codes, found, mended, variable
 
 
 @dataclass(frozen=True)
@@ -187,6 +188,10 @@ CASES: dict[str, list[Case]] = {
         Case("FI_EFA_SET_CUDA_SYNC_MEMOPS", "0", P5, "note", "deprecated and ignored"),
         Case("FI_EFA_FORK_SAFE", "1", NDV5, None),
     ],
+    "env-secret": [
+        Case("NCCL_PSK", "0123456789abcdef0123456789abcdef", None, "error", "stands in a file in clear"),
+        Case("NCCL_PSK", "", None, None),
+    ],
     "env-debug-loud": [
         Case("NCCL_DEBUG", "INFO", None, "warning", "hundreds of lines a rank"),
         Case("NCCL_DEBUG", "trace", None, "warning"),
@@ -244,6 +249,19 @@ def test_pod_identity_is_a_matter_on_kubernetes_alone() -> None:
     assert codes(pod.format("^docker,lo,veth"), P5, "pod.yaml") == ["env-interface-exclusions"]
     assert codes(pod.format("^docker,lo,veth,pod-id-link0"), P5, "pod.yaml") == []
     assert codes("export NCCL_SOCKET_IFNAME=^docker,lo,veth\n", P5) == []
+
+
+def test_a_key_is_never_printed_and_a_key_that_is_fetched_is_no_finding() -> None:
+    key = "0123456789abcdef0123456789abcdef"
+    files = {"nccl.conf": f"NCCL_PSK={key}\n", "a.sh": "export NCCL_PSK=another-key\n"}
+    assert not any(key in entry.what for entry in lint(files))
+    assert "env-secret" not in codes("export NCCL_PSK=$(cat /run/secrets/psk)\n", nccl_version="2.32.3")
+
+
+def test_what_the_image_sets_is_still_needed_in_a_container() -> None:
+    (finding,) = variable("NCCL_IGNORE_CPU_AFFINITY", "1", NDV5)
+    assert finding.remedy == "Delete it on the host; a container without the image's file needs it."
+    assert mended("NCCL_IGNORE_CPU_AFFINITY=1\n", NDV5, "nccl.conf") == "NCCL_IGNORE_CPU_AFFINITY=1\n"
 
 
 def test_the_plugins_version_decides_what_it_sets() -> None:

@@ -207,6 +207,17 @@ def test_yaml_that_does_not_parse_is_a_finding_with_its_line() -> None:
     assert "does not parse" in misreading.what
 
 
+def test_a_template_of_yaml_must_be_rendered_first() -> None:
+    (misreading,) = read_source("values.yaml", "env: {{ .Values.env }}\n- x\n").misreadings
+    assert misreading.remedy.startswith("Render the template first (helm template)")
+
+
+def test_a_file_of_another_program_is_not_held_to_nccls_grammar() -> None:
+    text = "NodeName = n1  # a node\nexport NCCL_DEBUG=WARN\njust words\n"
+    assert [entry.line for entry in read_source("site.conf", text).misreadings] == [2]
+    assert [entry.line for entry in read_source("nccl.conf", text).misreadings] == [1, 1, 2, 3]
+
+
 def test_the_output_of_env_is_taken_at_its_word() -> None:
     text = "HOME=/root\nNCCL_DEBUG=WARN\nNCCL_IB_HCA='mlx5'\nUCX_TLS=rc\n"
     assert assignments("printed", text) == [

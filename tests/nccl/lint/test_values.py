@@ -305,7 +305,9 @@ def test_nccl_uses_32_devices_at_most() -> None:
 
 
 @pytest.mark.parametrize("size", [P4D, P5])
-@pytest.mark.parametrize("value", ["^docker,lo,veth", "en", "e", "ens,enp", "^docker,lo,veth,pod-id-link0"])
+@pytest.mark.parametrize(
+    "value", ["^docker,lo,veth", "en", "e", "=ens5", "ens,enp", "^docker,lo,veth,pod-id-link0"]
+)
 def test_interfaces_that_hold_on_every_ec2_size(value: str, size: str) -> None:
     assert about("NCCL_SOCKET_IFNAME", value, size) == []
 
