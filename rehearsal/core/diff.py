@@ -122,13 +122,23 @@ def _changes(
                 if not _empty(before):
                     yield name, "delete"
                 continue
-        if before is None:
-            before = old.get(name)
-            if before is None or (_empty(before) and not _empty(after)):
-                if not _empty(after):
-                    yield name, "add"
-                continue
-        yield from _compare(type, name, before, after)
+        if before is not None:
+            yield from _compare(type, name, before, after)
+            continue
+        there = old.get(name)
+        if there is not None and not (_empty(there) and not _empty(after)):
+            yield from _compare(type, name, _asked_of(there, after), after)
+        elif not _empty(after):
+            yield name, "add"
+
+
+def _asked_of(there: Any, asked: Any) -> Any:
+    """Of what is there, the part that is asked for: the rest is the cloud's own filling in."""
+    if isinstance(there, Mapping) and isinstance(asked, Mapping):
+        return {key: _asked_of(there[key], value) for key, value in asked.items() if key in there}
+    if isinstance(there, list) and isinstance(asked, list) and len(there) == len(asked):
+        return [_asked_of(one, other) for one, other in zip(there, asked, strict=True)]
+    return there
 
 
 def _empty(value: Any) -> bool:

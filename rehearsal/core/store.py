@@ -221,6 +221,11 @@ class Store:
             for owner, kind, id, properties, secrets in rows
         ]
 
+    def count(self, cloud: str, kind: str) -> int:
+        """How many objects of a kind a cloud holds."""
+        with self.transaction(cloud) as tx:
+            return tx.count(kind)
+
     def journal(self) -> list[dict[str, Any]]:
         """What was asked of the clouds, oldest first: ``{"cloud", "operation", "kind", "id", "name", "outcome"}``."""
         with contextlib.closing(self._connect()) as connection:

@@ -125,6 +125,7 @@ class SmallEngine:
         """Make the resource, or bring it to these inputs as the engine would."""
         given = {**(inputs or {}), **more}
         old = self.resources.get(name)
+        assert old is None or old.token == token, f"the test gives the name {name} twice"
         if old is None:
             return self._create(token, name, self.check(token, name, given))
         checked = self.check(token, name, given, old.inputs)
