@@ -43,6 +43,10 @@ def serve(cloud: Cloud, argv: list[str] | None = None) -> int:
     return 0
 
 
+PARENT = os.getppid()
+"""Who started this process, as early as it can be told: the engine may be gone a moment later."""
+
+
 def wait_for_the_engine() -> None:
     """Return when this process should end: interrupted or terminated, or its parent is gone.
 
@@ -52,9 +56,8 @@ def wait_for_the_engine() -> None:
     done = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: done.set())
-    parent = os.getppid()
-    while not done.wait(2):
-        if os.getppid() != parent:
+    while not done.wait(1):
+        if os.getppid() != PARENT:
             return
 
 
