@@ -1,9 +1,9 @@
 """The settings whose requests are judged: every value of every axis, and every combination where axes meet.
 
-A node's launch template depends on size, interface layout, capacity and what declares the nodes: `node_cases` has every
-combination of the four. The placement group depends on capacity and on what declares the nodes, and so does what waits
-for the network: `surrounding_cases` has every combination of these with placement, and with network. What is left
-changes one parameter each: `single_cases`.
+A node's launch template depends on size, interface layout and capacity: `node_cases` has every combination of these.
+The placement group and the nodes depend on capacity and on what declares the nodes, and so does what waits for the
+network: `surrounding_cases` has every combination of these with placement, and with network. What is left changes one
+parameter each: `single_cases`.
 """
 
 from __future__ import annotations
@@ -117,8 +117,16 @@ def _capacities(size: NodeSize) -> Iterator[str]:
 
 
 def node_cases(size_name: str) -> list[Case]:
-    """Every layout × capacity × what declares the nodes, in an adopted network, of one size."""
+    """Every layout × capacity as a fleet, and every layout as instances, in an adopted network, of one size."""
     size = sizes()[size_name]
+    combinations = [
+        *(
+            (layout, capacity, "fleet")
+            for layout, capacity in product(possible_layouts(size), _capacities(size))
+        ),
+        # Instances differ from a fleet by the subnet, which stands beside the interfaces.
+        *((layout, "onDemand", "instances") for layout in possible_layouts(size)),
+    ]
     return [
         Case(
             f"{size_name} {layout} {capacity} {nodes_as}",
@@ -131,7 +139,7 @@ def node_cases(size_name: str) -> list[Case]:
                 access={"instance_profile_name": "trainers"},
             ),
         )
-        for layout, capacity, nodes_as in product(possible_layouts(size), _capacities(size), NODES_AS)
+        for layout, capacity, nodes_as in combinations
     ]
 
 

@@ -59,7 +59,8 @@ def _matrix() -> list[tuple[str, ...]]:
     parts = {
         "one for each of the " + str(len(matrix.sizes())) + " sizes": (
             [name for name in matrix.PARTS if name in matrix.sizes()],
-            "every interface layout of the size × every kind of capacity it is sold as × fleet and instances",
+            "every interface layout of the size × every kind of capacity it is sold as, as a fleet; every layout as "
+            "instances",
         ),
         "surroundings": (
             [name for name in matrix.PARTS if name.startswith("surroundings")],
@@ -101,7 +102,8 @@ def aws_part() -> str:
         "### What is asked",
         "",
         *_table(("part", "settings", "number"), _matrix()),
-        f"`{WHOLE_CLUSTERS}` are those of the surroundings with a new network, sent to one account of moto.",
+        f"`{WHOLE_CLUSTERS}` are those of the surroundings with a new network: fleets with NAT and instances with",
+        "endpoints, of every kind of capacity, all in one account of moto.",
         "",
         "### What nobody judges here",
         "",

@@ -4,6 +4,7 @@ description, but for the differences that are listed with their reason."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
@@ -82,11 +83,20 @@ def test_a_whole_cluster_is_a_stack_that_cloudformation_accepts(nodes_as: str, n
 
 
 def test_the_matrix_has_every_size_and_layout_and_every_capacity_that_the_size_is_sold_as() -> None:
-    cases = [case for name in matrix.sizes() for case in matrix.node_cases(name)]
-    asked = {
-        (case.settings["instance_type"], case.settings["interfaces"], case.settings["capacity"]["kind"])
-        for case in cases
-    }
-    assert {"p5.48xlarge", "p6-b300.48xlarge", "p4d.24xlarge"} <= {size for size, _, _ in asked}
-    assert ("p5.48xlarge", "maximumIpBandwidth", "capacityBlock") in asked
-    assert len(cases) == len(matrix.NODES_AS) * len(asked)
+    given = [case.settings for name in matrix.sizes() for case in matrix.node_cases(name)]
+    asked = [
+        (one["instance_type"], one["interfaces"], one["nodes_as"], one["capacity"]["kind"]) for one in given
+    ]
+    assert len(asked) == len(set(asked))
+    kinds = set(matrix.CAPACITIES)
+    for size, layouts, capacities in (
+        ("p4d.24xlarge", {"oneAddress", "allEfa"}, kinds),
+        ("p5.48xlarge", {"oneAddress", "maximumIpBandwidth", "allEfa"}, kinds),
+        ("p6-b300.48xlarge", {"oneAddress", "maximumIpBandwidth", "allEfa"}, kinds),
+        ("g5.48xlarge", {"oneAddress", "allEfa"}, kinds - {"capacityBlock"}),
+    ):
+        fleets = {
+            (layout, capacity) for name, layout, nodes, capacity in asked if (name, nodes) == (size, "fleet")
+        }
+        assert fleets == set(product(layouts, capacities))
+        assert {layout for name, layout, nodes, _ in asked if (name, nodes) == (size, "instances")} == layouts
