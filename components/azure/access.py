@@ -1,18 +1,21 @@
 """How a person gets into a node, and who a node is to Azure.
 
-Creates: an SSH key pair where none is given (its private half is a secret of the stack). `let_find_peers` creates the
-role assignment with which the nodes of a fleet read their own scale set.
+Creates: an SSH key pair where no public key is given (its private half is a secret of the stack) · with `findPeers` a
+user-assigned identity, and for a fleet the role assignment with which its nodes read their own scale set. Without it a
+node has a system-assigned identity of its own, which may do nothing until somebody gives it a role.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi_azure_native import authorization, compute
+from pulumi_azure_native import authorization, compute, managedidentity
 
 from gpu_fabric.components.azure.limits import READER
 from gpu_fabric.components.azure.settings import Access
+from gpu_fabric.components.azure.tags import tags
 from gpu_fabric.components.component import child
 
 
@@ -22,26 +25,52 @@ class AzureNodeAccess(pulumi.ComponentResource):
     public_key: pulumi.Output[str]
     private_key: pulumi.Output[str] | None
     """In OpenSSH's format, a secret; None where the public key was given."""
+    principal_id: pulumi.Output[str] | None
+    """Of the identity that `findPeers` makes."""
 
-    def __init__(self, name: str, access: Access, *, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        access: Access,
+        *,
+        resource_group_name: pulumi.Input[str],
+        location: str,
+        extra_tags: Mapping[str, str] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
         super().__init__("gpu-fabric:index:AzureNodeAccess", name, None, opts)
-        self._name, self._access = name, access
-        self.private_key = None
+        self._name = name
+        self._identity_id = access.identity_id
+        self.private_key = self.principal_id = None
         if access.ssh_public_key is not None:
             self.public_key = pulumi.Output.from_input(access.ssh_public_key)
         else:
-            import pulumi_tls
-
-            pair = pulumi_tls.PrivateKey(
-                f"{name}-ssh",
-                # What every version of Azure's API takes.
-                algorithm="RSA",
-                rsa_bits=4096,
+            self._make_key_pair()
+        if access.find_peers:
+            # Not the scale set's own identity: its principal counts as unknown whenever the scale set changes, and
+            # the role assignment would be replaced at every preview of a larger or smaller fleet.
+            identity = managedidentity.UserAssignedIdentity(
+                f"{name}-node",
+                resource_group_name=resource_group_name,
+                location=location,
+                tags=tags(extra_tags or {}),
                 opts=child(self),
             )
-            self.public_key = pair.public_key_openssh.apply(str.strip)
-            self.private_key = pulumi.Output.secret(pair.private_key_openssh)
+            self._identity_id, self.principal_id = identity.id, identity.principal_id
         self.register_outputs({"public_key": self.public_key, "private_key": self.private_key})
+
+    def _make_key_pair(self) -> None:
+        import pulumi_tls
+
+        pair = pulumi_tls.PrivateKey(
+            f"{self._name}-ssh",
+            # What every version of Azure's API takes.
+            algorithm="RSA",
+            rsa_bits=4096,
+            opts=child(self),
+        )
+        self.public_key = pair.public_key_openssh.apply(str.strip)
+        self.private_key = pulumi.Output.secret(pair.private_key_openssh)
 
     def scale_set_identity(self) -> compute.VirtualMachineScaleSetIdentityArgs:
         """The identity block of a scale set."""
@@ -52,31 +81,26 @@ class AzureNodeAccess(pulumi.ComponentResource):
         return compute.VirtualMachineIdentityArgs(**self._identity())
 
     def _identity(self) -> dict[str, Any]:
-        if self._access.identity_id is not None:
+        if self._identity_id is not None:
             return {
                 "type": compute.ResourceIdentityType.USER_ASSIGNED,
-                "user_assigned_identities": [self._access.identity_id],
+                "user_assigned_identities": [self._identity_id],
             }
         return {"type": compute.ResourceIdentityType.SYSTEM_ASSIGNED}
 
-    def let_find_peers(
-        self, scale_set: compute.VirtualMachineScaleSet, opts: pulumi.ResourceOptions
-    ) -> pulumi.Output[str | None] | None:
-        """Let the scale set read itself; the id of its own identity, or None where the identity is the user's."""
-        if self._access.identity_id is not None:
-            return None
-        principal = scale_set.identity.apply(lambda identity: identity.principal_id if identity else None)
-        if self._access.find_peers:
-            authorization.RoleAssignment(
-                f"{self._name}-find-peers",
-                scope=scale_set.id,
-                principal_id=principal,
-                # Without it the assignment fails until the new identity is known everywhere.
-                principal_type=authorization.PrincipalType.SERVICE_PRINCIPAL,
-                role_definition_id=scale_set.id.apply(_reader),
-                opts=opts,
-            )
-        return principal
+    def let_find_peers(self, scale_set: compute.VirtualMachineScaleSet) -> None:
+        """Let the nodes read the scale set that they are in, where `findPeers` asks for it."""
+        if self.principal_id is None:
+            return
+        authorization.RoleAssignment(
+            f"{self._name}-find-peers",
+            scope=scale_set.id,
+            principal_id=self.principal_id,
+            # Without it the assignment fails until the new identity is known everywhere.
+            principal_type=authorization.PrincipalType.SERVICE_PRINCIPAL,
+            role_definition_id=scale_set.id.apply(_reader),
+            opts=child(self),
+        )
 
 
 def _reader(resource_id: str) -> str:

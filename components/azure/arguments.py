@@ -72,7 +72,7 @@ class AzureAccessArgs(TypedDict, total=False):
     identity_id: pulumi.Input[str]
     """Adopt this user-assigned identity."""
     find_peers: bool
-    """Let a fleet's nodes read their scale set; true."""
+    """Let a fleet's nodes read their own scale set; false."""
 
 
 class AzureSecurityArgs(TypedDict, total=False):

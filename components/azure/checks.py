@@ -416,6 +416,24 @@ def _access(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Problem
         )
 
 
+def _identity(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Problem]:
+    access = settings.access
+    if not access.find_peers:
+        return
+    if access.identity_id is not None:
+        yield Problem(
+            ("access", "find_peers"),
+            "the role is assigned to an identity that is made for it, and `identityId` names one of yours",
+            "drop the key and assign the role Reader to yours, or drop `identityId`",
+        )
+    if settings.nodes_as is NodesAs.INSTANCES:
+        yield Problem(
+            ("access", "find_peers"),
+            "with `nodesAs: instances` there is no scale set to read, and the program knows every address",
+            "drop the key",
+        )
+
+
 def _security(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Problem]:
     security = settings.security
     if security.trusted_launch and settings.vm_size in SIZES_WITHOUT_TRUSTED_LAUNCH:
@@ -451,6 +469,7 @@ RULES: tuple[Callable[[AzureClusterSettings, Surroundings], Iterable[Problem]], 
     _root_volume,
     _image,
     _access,
+    _identity,
     _security,
     _tags,
 )

@@ -1,7 +1,7 @@
 """A GPU cluster on Azure: nodes in one InfiniBand partition, in a private subnet.
 
 Creates, each unless adopted: resource group · network · network security group · proximity placement group (by choice)
-· SSH key pair · nodes. See the modules of those names for the resources of each.
+· SSH key pair · identity with a role (by choice) · nodes. See the modules of those names for the resources of each.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class AzureGpuCluster(pulumi.ComponentResource):
     fleet_name: pulumi.Output[str | None]
     instance_ids: pulumi.Output[list[str] | None]
     private_addresses: pulumi.Output[list[str] | None]
-    principal_id: pulumi.Output[str | None]
-    """Of a fleet's system-assigned identity."""
+    principal_id: pulumi.Output[Any]
+    """Of a fleet's identity; None where the identity is the user's."""
     ssh_private_key: pulumi.Output[str | None]
     """A secret; None where the public key was given."""
     fabric: pulumi.Output[dict[str, Any]]
@@ -133,7 +133,7 @@ class AzureGpuCluster(pulumi.ComponentResource):
             extra_tags=more,
             opts=child(self),
         )
-        access = AzureNodeAccess(name, settings.access, opts=child(self))
+        access = AzureNodeAccess(name, settings.access, **place, extra_tags=more, opts=child(self))
         files = node_files(size, **node_additions(settings))
         nodes = AzureNodes(
             name,
@@ -144,6 +144,7 @@ class AzureGpuCluster(pulumi.ComponentResource):
             # A new subnet has the group itself.
             security_group_id=security_group_id if settings.network.adopted else None,
             placement_group_id=placement.group_id,
+            own_subnet=None if plan is None else plan.private,
             access=access,
             custom_data=files.encoded,
             ready_when=network.way_out,

@@ -10,6 +10,7 @@ which ends what runs on them, or by hand with the command of `AzureGpuCluster.la
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from ipaddress import IPv4Network
 from typing import Any
 
 import pulumi
@@ -60,6 +61,11 @@ def computer_prefix(name: str) -> str:
     return letters[:_PREFIX_LENGTH].strip("-") or "node"
 
 
+def node_address(subnet: IPv4Network, number: int) -> str:
+    """The address of a node in a subnet of its own; Azure keeps the first four for itself."""
+    return str(subnet[4 + number])
+
+
 class AzureNodes(pulumi.ComponentResource):
     """The nodes of one cluster."""
 
@@ -68,8 +74,8 @@ class AzureNodes(pulumi.ComponentResource):
     instance_ids: pulumi.Output[list[str]] | None
     """In order of the nodes' numbers; None with a fleet, whose members the cloud knows."""
     private_addresses: pulumi.Output[list[str]] | None
-    principal_id: pulumi.Output[str | None] | None
-    """Of a fleet's system-assigned identity."""
+    principal_id: pulumi.Output[Any] | None
+    """Of a fleet's identity; None where the identity is the user's."""
 
     def __init__(
         self,
@@ -82,6 +88,7 @@ class AzureNodes(pulumi.ComponentResource):
         subnet_id: pulumi.Input[str],
         security_group_id: pulumi.Input[str] | None,
         placement_group_id: pulumi.Input[str] | None,
+        own_subnet: IPv4Network | None,
         access: AzureNodeAccess,
         custom_data: str,
         ready_when: Sequence[pulumi.Resource] = (),
@@ -90,8 +97,9 @@ class AzureNodes(pulumi.ComponentResource):
     ) -> None:
         """`custom_data` is base64 text of at most 65,536 raw bytes.
 
-        `security_group_id` goes on each interface; leave it out where the subnet has it. `ready_when`: what must exist
-        before the first node starts.
+        `security_group_id` goes on each interface; leave it out where the subnet has it. `own_subnet` is the block of
+        a subnet that holds these nodes alone: the nodes of `instances` get its addresses in order, so that they are
+        known before deployment. `ready_when`: what must exist before the first node starts.
         """
         super().__init__("gpu-fabric:index:AzureNodes", name, None, opts)
         self._name, self._settings, self._size, self._access = name, settings, size, access
@@ -102,7 +110,7 @@ class AzureNodes(pulumi.ComponentResource):
         }
         self._subnet_id, self._security_group_id = subnet_id, security_group_id
         self._near = None if placement_group_id is None else compute.SubResourceArgs(id=placement_group_id)
-        self._custom_data = custom_data
+        self._own_subnet, self._custom_data = own_subnet, custom_data
         self.fleet_name = self.instance_ids = self.private_addresses = self.principal_id = None
         if settings.nodes_as is NodesAs.FLEET:
             self._create_fleet(ready_when)
@@ -173,7 +181,10 @@ class AzureNodes(pulumi.ComponentResource):
             ),
         )
         self.fleet_name = scale_set.name
-        self.principal_id = self._access.let_find_peers(scale_set, child(self))
+        self._access.let_find_peers(scale_set)
+        self.principal_id = self._access.principal_id or scale_set.identity.apply(
+            lambda identity: identity.principal_id if identity else None
+        )
 
     def _scale_set_interface(self) -> compute.VirtualMachineScaleSetNetworkConfigurationArgs:
         group = self._security_group_id
@@ -208,15 +219,20 @@ class AzureNodes(pulumi.ComponentResource):
         machines: list[compute.VirtualMachine] = []
         addresses: list[pulumi.Output[Any]] = []
         for number in range(settings.nodes):
-            interface = self._interface(number, ready_when)
-            addresses.append(interface.ip_configurations.apply(_first_address))
+            interface, address = self._interface(number, ready_when)
+            addresses.append(address)
             machines.append(self._machine(number, availability_set, interface))
         self.instance_ids = pulumi.Output.all(*[machine.id for machine in machines])
         self.private_addresses = pulumi.Output.all(*addresses)
 
-    def _interface(self, number: int, ready_when: Sequence[pulumi.Resource]) -> network.NetworkInterface:
+    def _interface(
+        self, number: int, ready_when: Sequence[pulumi.Resource]
+    ) -> tuple[network.NetworkInterface, pulumi.Output[Any]]:
+        """The interface of a node, and its address."""
         group = self._security_group_id
-        return network.NetworkInterface(
+        planned = None if self._own_subnet is None else node_address(self._own_subnet, number)
+        how = network.IPAllocationMethod.DYNAMIC if planned is None else network.IPAllocationMethod.STATIC
+        interface = network.NetworkInterface(
             f"{self._name}-{number:03d}",
             **self._common,
             enable_accelerated_networking=True,
@@ -225,12 +241,16 @@ class AzureNodes(pulumi.ComponentResource):
                 network.NetworkInterfaceIPConfigurationArgs(
                     name="private",
                     primary=True,
-                    private_ip_allocation_method=network.IPAllocationMethod.DYNAMIC,
+                    private_ip_allocation_method=how,
+                    private_ip_address=planned,
                     subnet=network.SubnetArgs(id=self._subnet_id),
                 )
             ],
             opts=child(self, depends_on=list(ready_when)),
         )
+        if planned is not None:
+            return interface, pulumi.Output.from_input(planned)
+        return interface, interface.ip_configurations.apply(_first_address)
 
     def _machine(
         self, number: int, availability_set: compute.AvailabilitySet, interface: network.NetworkInterface

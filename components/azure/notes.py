@@ -79,14 +79,10 @@ def notes(settings: AzureClusterSettings, size: NodeSize, image: ImageReference,
             "security: with Secure Boot, Ubuntu loads a CUDA driver only after extra steps "
             "(MicrosoftDocs/azure-compute-docs, trusted-launch.md); whether the image's drivers load is unverified."
         )
-    if (
-        settings.nodes_as is NodesAs.FLEET
-        and settings.access.find_peers
-        and settings.access.identity_id is None
-    ):
+    if settings.access.find_peers:
         yield (
-            "access: the nodes get the role Reader on their own scale set, which needs the right to assign roles "
-            "(Owner, or User Access Administrator); `access.findPeers: false` does without."
+            "access: the role assignment of `findPeers` needs the right to assign roles (Owner, or User Access "
+            "Administrator)."
         )
     for statement in size.unverified:
         yield f"{size.name}: unverified: {statement}"

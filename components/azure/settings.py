@@ -137,8 +137,8 @@ class Access(Settings):
     """An SSH public key in OpenSSH's format, Ed25519 or RSA. Without it a pair is made, its private half a secret."""
     identity_id: Identifier | None = None
     """A user-assigned identity for the nodes, used instead of a system-assigned one."""
-    find_peers: Switch = True
-    """Let the nodes of a fleet read their own scale set (role Reader). Needs the right to assign roles."""
+    find_peers: Switch = False
+    """Let a fleet's nodes read their own scale set: an identity with the role Reader. Needs the right to assign it."""
 
 
 class Security(Settings):

@@ -23,6 +23,10 @@ TYPES: Mapping[str, tuple[str, str]] = {
         "Microsoft.Compute/virtualMachineScaleSets",
         "vmScaleSetName",
     ),
+    "azure-native:managedidentity:UserAssignedIdentity": (
+        "Microsoft.ManagedIdentity/userAssignedIdentities",
+        "resourceName",
+    ),
     "azure-native:network:BastionHost": ("Microsoft.Network/bastionHosts", "bastionHostName"),
     "azure-native:network:NatGateway": ("Microsoft.Network/natGateways", "natGatewayName"),
     "azure-native:network:NetworkInterface": ("Microsoft.Network/networkInterfaces", "networkInterfaceName"),
@@ -67,10 +71,13 @@ def answer(type_: str, name: str, inputs: Mapping[str, Any]) -> tuple[str, dict[
 
 
 def _computed(type_: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    if type_ == "azure-native:managedidentity:UserAssignedIdentity":
+        return {"principalId": PRINCIPAL, "clientId": PRINCIPAL}
     if type_ == "azure-native:network:NetworkInterface":
         number = int(name.rpartition("-")[2])
         (configuration,) = inputs["ipConfigurations"]
-        return {"ipConfigurations": [{**configuration, "privateIPAddress": f"10.200.16.{4 + number}"}]}
+        dynamic = {"privateIPAddress": f"10.9.0.{4 + number}"}
+        return {"ipConfigurations": [{**dynamic, **configuration}]}
     identity = inputs.get("identity")
     if identity and identity["type"] == "SystemAssigned":
         return {"identity": {**identity, "principalId": PRINCIPAL, "tenantId": PRINCIPAL}}

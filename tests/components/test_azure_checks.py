@@ -10,6 +10,7 @@ import pytest
 
 from gpu_fabric.components.config import read_fabric
 from gpu_fabric.components.problems import InvalidInputError
+from tests.components.recorder import record
 
 GOOD: dict[str, Any] = {"vmSize": "Standard_ND96isr_H100_v5", "nodes": 4}
 WITH_INFINIBAND = (
@@ -284,6 +285,16 @@ def test_the_smallest_description_of_a_cluster_is_enough() -> None:
             "access.sshPublicKey: this is not text; give the line of a .pub file in quotes",
         ),
         (
+            {"access": {"findPeers": True, "identityId": "/subscriptions/s/mine"}},
+            "access.findPeers: the role is assigned to an identity that is made for it, and `identityId` names one of "
+            "yours; drop the key and assign the role Reader to yours, or drop `identityId`",
+        ),
+        (
+            {"access": {"findPeers": True}, "nodesAs": "instances"},
+            "access.findPeers: with `nodesAs: instances` there is no scale set to read, and the program knows every "
+            "address; drop the key",
+        ),
+        (
             {"vmSize": "Standard_ND96asr_v4", "security": {"trustedLaunch": True}},
             "security.trustedLaunch: Azure does not offer trusted launch for Standard_ND96asr_v4; drop the key",
         ),
@@ -341,6 +352,7 @@ def test_what_is_wrong_is_said_with_place_reason_and_remedy(changes: dict[str, A
         {"vmSize": "Standard_ND96asr_v4"},
         {"location": "West Europe"},
         {"resourceGroup": "theirs"},
+        {"access": {"findPeers": True}},
         {"tags": {"cost:center": "7"}},
     ],
 )
@@ -399,17 +411,15 @@ def test_custom_data_that_is_too_large_is_refused_with_the_bytes() -> None:
 
 
 def test_an_id_may_be_known_only_after_deployment() -> None:
-    import asyncio
+    found: list[str] = []
 
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
+    def program() -> None:
         later = pulumi.Output.from_input(SUBNET)
-        assert problems(network={"subnetId": later, "subnetCidr": "10.0.0.0/24"}) == []
-        assert problems(access={"sshPublicKey": later}) == []
-    finally:
-        asyncio.set_event_loop(None)
-        loop.close()
+        found.extend(problems(network={"subnetId": later, "subnetCidr": "10.0.0.0/24"}))
+        found.extend(problems(access={"sshPublicKey": later}))
+
+    record(program)
+    assert found == []
 
 
 OWN_SIZE = {

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 import subprocess
 import sys
+from functools import cache
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import pulumi
 import pytest
 
 from gpu_fabric.components.azure.limits import READER
+from gpu_fabric.components.azure.nodes import computer_prefix, node_address
 from gpu_fabric.components.problems import InvalidInputError
 from tests.components import arm
 from tests.components.recorder import Declared, Recording, record, record_azure_cluster
@@ -26,6 +30,7 @@ PROXIMITY_GROUP = "azure-native:compute:ProximityPlacementGroup"
 SUBNET = "azure-native:network:Subnet"
 SECURITY_GROUP = "azure-native:network:NetworkSecurityGroup"
 ROLE = "azure-native:authorization:RoleAssignment"
+IDENTITY = "azure-native:managedidentity:UserAssignedIdentity"
 KEY_PAIR = "tls:index/privateKey:PrivateKey"
 THEIR_SUBNET = (
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/theirs/subnets/nodes"
@@ -41,7 +46,13 @@ ROOT = Path(__file__).parents[2]
 
 
 def cluster(**changes: Any) -> Recording:
-    return record_azure_cluster({**GOOD, **changes})
+    """The recording of a good cluster after `changes`; the same for the same changes, so made once."""
+    return _recorded(json.dumps({**GOOD, **changes}))
+
+
+@cache
+def _recorded(arguments: str) -> Recording:
+    return record_azure_cluster(json.loads(arguments))
 
 
 def scale_set(**changes: Any) -> dict[str, Any]:
@@ -73,8 +84,10 @@ def test_a_fleet_is_one_uniform_scale_set_in_one_partition() -> None:
 
 @pytest.mark.parametrize("nodes", [1, 4, 100])
 def test_a_fleet_is_the_same_few_resources_at_any_node_count(nodes: int) -> None:
-    declared = cluster(nodes=nodes, network={"bastion": True}, zone="1", placement=_in_zone_1()).custom
-    assert len(declared) == 13
+    most = {"network": {"bastion": True}, "placement": _in_zone_1(), "access": {"find_peers": True}}
+    declared = cluster(nodes=nodes, zone="1", **most).custom
+    assert len(declared) == 14
+    assert len(cluster(nodes=nodes).custom) == 8
     assert sum(resource.type.startswith("azure-native:") for resource in declared) <= 30
 
 
@@ -84,7 +97,7 @@ def _in_zone_1() -> dict[str, Any]:
 
 def test_every_resource_says_its_location_although_its_group_has_one() -> None:
     recording = cluster(network={"bastion": True}, placement={"group": "create"})
-    without = {"Subnet", "RoleAssignment", "PrivateKey"}
+    without = {"Subnet", "PrivateKey"}
     located = {
         resource.type.rpartition(":")[2]: resource.inputs.get("location") for resource in recording.custom
     }
@@ -331,10 +344,19 @@ def test_there_is_never_a_password(nodes_as: str) -> None:
     assert "adminPassword" not in profile_
 
 
-def test_the_nodes_of_a_fleet_may_read_their_own_scale_set_and_nothing_more() -> None:
-    recording = cluster()
-    fleet, role = recording.one(SCALE_SET), recording.one(ROLE)
-    assert fleet.inputs["identity"] == {"type": "SystemAssigned"}
+def test_a_node_has_an_identity_of_its_own_that_may_do_nothing() -> None:
+    for changes, type_ in (({}, SCALE_SET), ({"nodes_as": "instances", "nodes": 1}, MACHINE)):
+        recording = cluster(**changes)
+        assert recording.one(type_).inputs["identity"] == {"type": "SystemAssigned"}
+        assert recording.of_type(ROLE) == []
+        assert recording.of_type(IDENTITY) == []
+    assert cluster().outputs["principal_id"] == arm.PRINCIPAL
+
+
+def test_nodes_that_may_find_their_peers_read_their_own_scale_set_and_nothing_more() -> None:
+    recording = cluster(access={"find_peers": True})
+    fleet, role, identity = recording.one(SCALE_SET), recording.one(ROLE), recording.one(IDENTITY)
+    assert fleet.inputs["identity"] == {"type": "UserAssigned", "userAssignedIdentities": [identity.id]}
     assert role.inputs["scope"] == fleet.id
     assert role.inputs["principalId"] == arm.PRINCIPAL
     assert role.inputs["principalType"] == "ServicePrincipal"
@@ -342,23 +364,16 @@ def test_the_nodes_of_a_fleet_may_read_their_own_scale_set_and_nothing_more() ->
         f"/subscriptions/{arm.SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/{READER}"
     )
     assert recording.outputs["principal_id"] == arm.PRINCIPAL
-    assert any(
-        text.startswith("access: the nodes get the role Reader on their own")
-        for _, text in recording.messages
-    )
+    assert any("needs the right to assign roles" in text for _, text in recording.messages)
 
 
-def test_no_role_is_assigned_where_none_is_wanted_or_the_identity_is_the_users() -> None:
-    without = cluster(access={"find_peers": False})
-    assert without.of_type(ROLE) == []
-    assert not any("Reader" in text for _, text in without.messages)
+def test_an_identity_of_the_users_is_used() -> None:
     theirs = cluster(access={"identity_id": "/subscriptions/s/theirs"})
     assert theirs.of_type(ROLE) == []
     assert theirs.one(SCALE_SET).inputs["identity"] == {
         "type": "UserAssigned",
         "userAssignedIdentities": ["/subscriptions/s/theirs"],
     }
-    assert cluster(nodes_as="instances").of_type(ROLE) == []
 
 
 def test_a_proximity_group_is_made_only_when_asked_for_and_said_to_give_no_infiniband() -> None:
@@ -384,7 +399,7 @@ def test_an_adopted_subnet_stays_as_it_is_and_the_interfaces_get_the_security_gr
     recording = cluster(
         resource_group="theirs", network={"subnet_id": THEIR_SUBNET, "subnet_cidr": "10.9.0.0/24"}
     )
-    assert {resource.type for resource in recording.custom} == {KEY_PAIR, SECURITY_GROUP, SCALE_SET, ROLE}
+    assert {resource.type for resource in recording.custom} == {KEY_PAIR, SECURITY_GROUP, SCALE_SET}
     (interface,) = recording.one(SCALE_SET).inputs["virtualMachineProfile"]["networkProfile"][
         "networkInterfaceConfigurations"
     ]
@@ -416,6 +431,8 @@ def test_instances_share_one_availability_set_and_have_addresses_that_the_progra
         assert machine.inputs["networkProfile"]["networkInterfaces"] == [
             {"id": interfaces[machine.name].id, "primary": True}
         ]
+        (configuration,) = interfaces[machine.name].inputs["ipConfigurations"]
+        assert configuration["privateIPAllocationMethod"] == "Static"
         assert interfaces[machine.name].inputs["enableAcceleratedNetworking"] is True
         assert machine.inputs["storageProfile"]["osDisk"]["deleteOption"] == "Delete"
         assert machine.delete_before_replace
@@ -427,9 +444,26 @@ def test_instances_share_one_availability_set_and_have_addresses_that_the_progra
     )
 
 
-def test_host_names_fit_azures_fifteen_characters_with_what_azure_adds() -> None:
-    from gpu_fabric.components.azure.nodes import computer_prefix
+def test_the_addresses_of_instances_are_known_before_deployment() -> None:
+    arguments = {**GOOD, "nodes_as": "instances", "nodes": 2}
+    preview = record_azure_cluster(arguments, preview=True).outputs
+    assert preview["private_addresses"] == ["10.200.16.4", "10.200.16.5"]
+    # The last node that fits: Azure keeps the last address of a subnet too.
+    assert node_address(IPv4Network("10.0.0.0/28"), 10) == "10.0.0.14"
 
+
+def test_in_an_adopted_subnet_azure_chooses_the_addresses() -> None:
+    recording = cluster(
+        nodes_as="instances", nodes=2, network={"subnet_id": THEIR_SUBNET, "subnet_cidr": "10.9.0.0/24"}
+    )
+    for interface in recording.of_type(INTERFACE):
+        (configuration,) = interface.inputs["ipConfigurations"]
+        assert configuration["privateIPAllocationMethod"] == "Dynamic"
+        assert "privateIPAddress" not in configuration
+    assert recording.outputs["private_addresses"] == ["10.9.0.4", "10.9.0.5"]
+
+
+def test_host_names_fit_azures_fifteen_characters_with_what_azure_adds() -> None:
     assert computer_prefix("train-azure") == "train-azu"
     assert computer_prefix("Big_Job.7") == "big-job-7"
     assert computer_prefix("12345678-9") == "12345678"
