@@ -15,7 +15,14 @@ from gpu_fabric.nccl.lint.fix import mend
 from gpu_fabric.nccl.lint.grammar import check_value
 from gpu_fabric.nccl.lint.lifecycle import check_name
 from gpu_fabric.nccl.lint.rules import check_rules, check_set_elsewhere
-from gpu_fabric.nccl.lint.sources import Assignment, Format, Source, is_topology, read_source
+from gpu_fabric.nccl.lint.sources import (
+    Assignment,
+    Format,
+    Misreading,
+    Source,
+    is_topology,
+    read_source,
+)
 from gpu_fabric.nccl.versions import parse_version
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -170,29 +177,7 @@ def _diagnose_sources(
     sources: list[Source], topologies: Mapping[str, str], situation: Situation
 ) -> Iterator[Diagnosis]:
     for source in sources:
-        for entry in source.misreadings:
-            level = Level.WARNING if entry.code == "env-conf-no-value" else Level.ERROR
-            yield Diagnosis(
-                Finding(
-                    entry.code,
-                    level,
-                    source.path,
-                    entry.line,
-                    entry.what,
-                    entry.remedy,
-                    "NVIDIA/nccl src/misc/param.cc 2.30.7"
-                    if entry.code.startswith("env-conf")
-                    else "YAML 1.1",
-                ),
-                entry.names,
-                # In YAML the line also carries the indentation of its block, which the reader does not tell.
-                fix=None
-                if entry.mended is None or source.format is Format.KUBERNETES
-                else Fix(Change.LINE, entry.mended),
-                assignment=Assignment(
-                    entry.names[0] if entry.names else "", None, source.path, entry.line, source.format
-                ),
-            )
+        yield from (_of_misreading(entry, source, situation) for entry in source.misreadings)
         yield from check_file(source)
         for assignment in source.assignments:
             here = replace(situation, format=assignment.format.value)
@@ -202,6 +187,21 @@ def _diagnose_sources(
     effective = _effective(sources)
     yield from check_together(effective, situation)
     yield from check_topologies(effective, topologies, situation)
+
+
+def _of_misreading(entry: Misreading, source: Source, situation: Situation) -> Diagnosis:
+    """A line that its reader takes for something else: an error, unless this NCCL reads it as it was meant."""
+    read_well = entry.until and situation.nccl and situation.nccl >= parse_version(entry.until)
+    mild = {"env-conf-no-value": Level.WARNING}
+    level = Level.NOTE if read_well else mild.get(entry.code, Level.ERROR)
+    # In YAML the line also carries the indentation of its block, which the reader does not tell.
+    certain = entry.mended is not None and source.format is not Format.KUBERNETES
+    return Diagnosis(
+        Finding(entry.code, level, source.path, entry.line, entry.what, entry.remedy, entry.source),
+        entry.names,
+        Assignment(entry.names[0] if entry.names else "", None, source.path, entry.line, source.format),
+        Fix(Change.LINE, entry.mended or "") if certain else None,
+    )
 
 
 def _without_echoes(found: list[Diagnosis]) -> Iterator[Diagnosis]:

@@ -69,6 +69,9 @@ class Misreading:
     mended: str | None = None
     """The line as it should be, where that is certain."""
     names: tuple[str, ...] = ()
+    until: str | None = None
+    """The first release that reads the line as it was meant."""
+    source: str = "NVIDIA/nccl src/misc/param.cc 2.30.7"
 
 
 @dataclass(frozen=True)

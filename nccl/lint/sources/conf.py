@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
@@ -52,7 +53,7 @@ def read_conf(path: str, text: str, *, first_line: int = 1, format_: Format = Fo
         name, value, faults = _mend(raw)
         # Several faults of one line are mended together: each carries the same whole line.
         misreadings += [
-            Misreading(code, line, what, remedy, f"{name}={value}", (name,)) for code, what, remedy in faults
+            replace(fault, line=line, mended=f"{name}={value}", names=(name,)) for fault in faults
         ]
         if len(name) > LIMIT or len(value) > LIMIT:
             part, size = ("name", len(name)) if len(name) > LIMIT else ("value", len(value))
@@ -69,56 +70,56 @@ def read_conf(path: str, text: str, *, first_line: int = 1, format_: Format = Fo
     return Source(path, format_, text, tuple(assignments), tuple(misreadings))
 
 
-def _mend(raw: str) -> tuple[str, str, list[tuple[str, str, str]]]:
-    """The name and value that were meant, and the faults (code, what happens, what to write) that hide them."""
-    faults = []
+def _mend(raw: str) -> tuple[str, str, list[Misreading]]:
+    """The name and value that were meant, and the faults that hide them; their line and mending are filled in later."""
+    faults: list[Misreading] = []
+
+    def fault(code: str, what: str, remedy: str) -> None:
+        faults.append(Misreading(code, 0, what, remedy))
+
     line = raw
     if line.endswith("\r"):
         line = line[:-1]
         faults.append(
-            (
+            Misreading(
                 "env-conf-line-end",
-                "The line ends in CR LF; NCCL keeps the CR as the last character of the value.",
+                0,
+                "The line ends in CR LF; NCCL up to 2.29.7 keeps the CR as the last character of the value, "
+                "2.30.4 and later take it off.",
                 "Save the file with LF line ends.",
+                until="2.30.4",
+                source="seen in nvidia-nccl-cu12 2.23.4, 2.27.7, 2.28.9, 2.29.7, 2.30.4 and 2.30.7 (PyPI)",
             )
         )
     exported = _EXPORT.match(line)
     if exported:
         line = line[exported.end() :]
-        faults.append(
-            (
-                "env-conf-export",
-                "NCCL's files are no shell: `export` becomes part of the variable's name, so nothing is set.",
-                "Write KEY=VALUE without export.",
-            )
+        fault(
+            "env-conf-export",
+            "NCCL's files are no shell: `export` becomes part of the variable's name, so nothing is set.",
+            "Write KEY=VALUE without export.",
         )
     name, value = line.split("=", 1)
     comment = _TRAILING_COMMENT.search(value)
     if comment:
         value = value[: comment.start()]
-        faults.append(
-            (
-                "env-conf-comment",
-                f"NCCL keeps {comment[0].strip()!r} as part of the value of {name.strip()}.",
-                "Put the comment on a line of its own that begins with #.",
-            )
+        fault(
+            "env-conf-comment",
+            f"NCCL keeps {comment[0].strip()!r} as part of the value of {name.strip()}.",
+            "Put the comment on a line of its own that begins with #.",
         )
     if name != name.strip() or value != value.strip():
-        faults.append(
-            (
-                "env-conf-spaces",
-                f"NCCL trims nothing: the spaces around {name.strip()} or its value become part of them.",
-                "Write KEY=VALUE without spaces.",
-            )
+        fault(
+            "env-conf-spaces",
+            f"NCCL trims nothing: the spaces around {name.strip()} or its value become part of them.",
+            "Write KEY=VALUE without spaces.",
         )
         name, value = name.strip(), value.strip()
     if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"":
-        faults.append(
-            (
-                "env-conf-quotes",
-                f"NCCL keeps the quotes as part of the value of {name}.",
-                "Write the value without quotes.",
-            )
+        fault(
+            "env-conf-quotes",
+            f"NCCL keeps the quotes as part of the value of {name}.",
+            "Write the value without quotes.",
         )
         value = value[1:-1]
     return name, value, faults

@@ -36,6 +36,7 @@ def read_kubernetes(path: str, text: str) -> Source:
                     "Render the template first (helm template) and lint the result; nothing was checked."
                     if "{{" in text
                     else "Mend the YAML; nothing in this file was checked.",
+                    source="YAML 1.1",
                 ),
             ),
         )
@@ -50,6 +51,7 @@ def read_kubernetes(path: str, text: str) -> Source:
                     1,
                     "The YAML is nested too deeply to be read.",
                     "Flatten it; nothing in this file was checked.",
+                    source="PyYAML",
                 ),
             ),
         )

@@ -251,7 +251,7 @@ def test_the_output_of_env_is_taken_at_its_word() -> None:
             "NCCL_DEBUG=WARN",
         ),
         ("  # NCCL_DEBUG=INFO", "env-conf-comment", "A comment begins in column 0 only", "# NCCL_DEBUG=INFO"),
-        ("NCCL_DEBUG=WARN\r", "env-conf-line-end", "NCCL keeps the CR", "NCCL_DEBUG=WARN"),
+        ("NCCL_DEBUG=WARN\r", "env-conf-line-end", "NCCL up to 2.29.7 keeps the CR", "NCCL_DEBUG=WARN"),
         ("NCCL_DEBUG", "env-conf-no-value", "NCCL skips the line 'NCCL_DEBUG'", None),
         (
             "NCCL_TOPO_FILE=/" + "a" * 1023,
