@@ -24,6 +24,8 @@ _UNCLEAR = frozenset(
         "topology-text",
         "topology-trailing-text",
         "topology-mismatched-tag",
+        "topology-mismatched-tag-dropped",
+        "topology-stray-closing-tag",
         "topology-unterminated-comment",
         "topology-unclosed-element",
         "topology-unclosed-tag",

@@ -79,8 +79,18 @@ _RULES = (
     ),
     _rejected("topology-stray-slash", "a `/` is not followed by `>`", "Write `/>`."),
     _rejected("topology-text", "there is text between the elements", "Delete it, or write `<!-- ... -->`."),
-    _rejected("topology-space-in-closing-tag", "a closing tag contains a space", "Write `</name>`."),
+    _rejected("topology-space-in-closing-tag", "a closing tag holds more than a name", "Write `</name>`."),
     _rejected("topology-mismatched-tag", "a closing tag does not fit", "Close the elements in their order."),
+    _error(
+        "topology-mismatched-tag-dropped",
+        "NCCL skips an element that it does not know up to any closing tag, whatever its name",
+        "Close the elements in their order.",
+    ),
+    _error(
+        "topology-stray-closing-tag",
+        "A closing tag closes nothing, and NCCL skips from there to the next closing tag",
+        "Delete it.",
+    ),
     _rejected("topology-trailing-text", "text follows `</system>`", "Delete it."),
     _rejected("topology-unterminated-comment", "a comment does not end", "Write `-->` at its end."),
     _rejected(
@@ -140,6 +150,12 @@ _RULES = (
         "topology-unreadable",
         "The file cannot be read: NCCL says so at INFO level only and goes on with autodetection",
         "Give the path of the file where NCCL runs; a container must mount it.",
+    ),
+    _warning(
+        "topology-no-cpu",
+        "`system` holds no `cpu`, so the file describes nothing",
+        "Describe the CPUs and PCI devices, or leave NCCL_TOPO_FILE unset.",
+        TOPO_CC,
     ),
     _rejected("topology-version-missing", "`system` has no version", 'Write `<system version="1">`.'),
     _rejected("topology-version-wrong", "the version of `system` is not 1", 'Write `<system version="1">`.'),

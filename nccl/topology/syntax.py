@@ -14,6 +14,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from gpu_fabric.nccl.topology.model import ELEMENTS, child_fields
+
 MAX_CHARACTERS = 1_000_000
 """Longest text that is looked at: NCCL's own limits (255 elements of 16 attributes) end below that."""
 MAX_ELEMENTS_READ = 2_000
@@ -54,13 +56,15 @@ class Attribute:
 
 @dataclass(eq=False)
 class Element:
-    """One element as written; knows nothing of what NCCL makes of it."""
+    """One element as written."""
 
     tag: str
     line: int
     parent: Element | None = field(default=None, repr=False)
     attributes: list[Attribute] = field(default_factory=list)
     children: list[Element] = field(default_factory=list, repr=False)
+    dropped: bool = False
+    """Whether NCCL skips it with all below it, because it knows no such element at that place."""
     blank_attributes: int = 0
     """Stray spaces, each of which NCCL stores as an attribute without a name."""
 
@@ -198,15 +202,27 @@ class _Reader:
             return
         written = self.text[start + 2 : end]
         tag = written.strip()
-        if written != tag or _BLANKS.search(tag):
+        skipped = bool(self.open) and self.open[-1].dropped
+        if not _TAG_NAME.fullmatch(written) or ("\t" in written and not skipped):
             self.fault("topology-space-in-closing-tag", _short(f"</{written}>"), at=start)
             tag = tag.split()[0] if tag else ""
         self.position = end + 1
-        if self.open and self.open[-1].tag == tag:
+        if not self.open:
+            # NCCL skips from here to the next closing tag, as it does with an element that it does not know.
+            self.fault("topology-stray-closing-tag", _short(f"</{tag}>"), at=start)
+            self.open.append(Element(f"/{tag}", self.line(start), dropped=True))
+            return
+        top = self.open[-1]
+        if top.tag in (tag, f"/{tag}"):
             self.open.pop()
             return
-        expected = f"</{self.open[-1].tag}>" if self.open else "no closing tag"
-        self.fault("topology-mismatched-tag", f"{_short(f'</{tag}>')} where {expected} belongs", at=start)
+        detail = f"{_short(f'</{tag}>')} where {_short(f'</{top.tag}>')} belongs"
+        if top.dropped:
+            # In what NCCL skips it counts closing tags and does not compare them.
+            self.fault("topology-mismatched-tag-dropped", detail, at=start)
+            self.open.pop()
+            return
+        self.fault("topology-mismatched-tag", detail, at=start)
         # An outer element of that name was meant to end here: end those inside it with it.
         for depth in range(len(self.open) - 1, -1, -1):
             if self.open[depth].tag == tag:
@@ -226,7 +242,8 @@ class _Reader:
         elif tab:
             self.fault("topology-tab-in-name", f"inside <{_short(tag)}>")
             tag = name.group()
-        element = Element(tag, self.line(), parent)
+        tag = _c_string(tag)
+        element = Element(tag, self.line(), parent, dropped=_is_dropped(tag, parent))
         if len(element.tag) > MAX_STRING:
             self.fault("topology-string-too-long", f"the name of an element, {len(element.tag):,} characters")
         self.document.elements.append(element)
@@ -319,7 +336,7 @@ class _Reader:
         if max(len(name), len(value)) > MAX_STRING:
             size = max(len(name), len(value))
             self.fault("topology-string-too-long", f"{_short(name)}, {size:,} characters", at=start)
-        element.attributes.append(Attribute(name, value, self.line(start), quote))
+        element.attributes.append(Attribute(_c_string(name), _c_string(value), self.line(start), quote))
         return has_value
 
     def value(self, name: str) -> tuple[str, str]:
@@ -345,6 +362,17 @@ class _Reader:
             return ""
         self.position = match.end()
         return match.group()
+
+
+def _is_dropped(tag: str, parent: Element | None) -> bool:
+    if parent is None:
+        return tag != "system"
+    return parent.dropped or tag not in child_fields(ELEMENTS[parent.tag])
+
+
+def _c_string(text: str) -> str:
+    """What C's string functions see of a text."""
+    return text.partition("\0")[0]
 
 
 def _short(text: str) -> str:

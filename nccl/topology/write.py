@@ -18,8 +18,8 @@ _MAX_ATTRIBUTES = 15
 def to_xml(topology: Topology) -> str:
     """The file's text, ending in a line feed: no declaration, one tag a line, two spaces a level.
 
-    Raises `TopologyError` for what NCCL could not read back: over 255 elements, a value that contains `"` or is longer
-    than 253 characters, more attributes than NCCL's table holds.
+    Raises `TopologyError` for what NCCL could not read back: over 255 elements, a value that contains `"` or a zero
+    byte or is longer than 253 characters, more attributes than NCCL's table holds.
     """
     lines = list(_lines(topology, 0))
     elements = sum(not line.lstrip().startswith("</") for line in lines)
@@ -59,8 +59,8 @@ def _attributes(node: Node) -> Iterator[str]:
 
 def _checked(attribute: str, value: Any) -> str:
     text = str(value)
-    if '"' in text:
-        raise TopologyError(f"the value of {attribute} contains a quotation mark: {text!r}.")
+    if '"' in text or "\0" in text:
+        raise TopologyError(f"the value of {attribute} contains a quotation mark or a zero byte: {text!r}.")
     if len(text) > MAX_STRING:
         raise TopologyError(
             f"the value of {attribute} has {len(text)} characters, and NCCL takes {MAX_STRING}."

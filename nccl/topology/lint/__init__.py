@@ -22,6 +22,7 @@ __all__ = ["lint", "lint_file"]
 
 _CHECKS: tuple[Callable[[File], Iterator[Found]], ...] = (
     elements.check_version,
+    elements.check_cpus_present,
     elements.check_element_count,
     elements.check_places,
     attributes.check_attribute_counts,

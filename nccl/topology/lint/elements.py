@@ -25,6 +25,11 @@ def no_root(document: Document) -> Found:
     return Found("topology-root-not-system", first.line, f"<{first.tag}>"[:80])
 
 
+def check_cpus_present(file: File) -> Iterator[Found]:
+    if not any(True for _ in file.of("cpu")):
+        yield Found("topology-no-cpu", file.root.line)
+
+
 def check_version(file: File) -> Iterator[Found]:
     version = file.root.get("version")
     if version is None:

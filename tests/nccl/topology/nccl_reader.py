@@ -104,10 +104,10 @@ class Parser:
             if c == "=":
                 if not with_value:
                     raise RejectedError(f"unexpected value with name {out}")
-                return out, self.value()
+                return c_string(out), c_string(self.value())
             if c in " >/\n\r":
                 self.last = c
-                return out, ""
+                return c_string(out), ""
             out += c
             if len(out) >= MAX_STR_LEN - 1:
                 raise RejectedError("name too long")
@@ -148,8 +148,12 @@ class Parser:
             raise RejectedError(f"expected >, got {self.last!r}")
         return node
 
-    def load(self, head: XmlNode | None, allowed: set[str]) -> list[XmlNode]:
-        """Everything up to the closing tag of `head`; what is not allowed is dropped with all below it."""
+    def load(self, head: XmlNode | None, allowed: set[str], *, kept_head: bool = True) -> list[XmlNode]:
+        """Everything up to the closing tag of `head`; what is not allowed is dropped with all below it.
+
+        NCCL reads an element that it drops, and all below it, into one and the same slot of its table. So there it
+        compares the name of a closing tag with itself.
+        """
         if head is not None and head.single:
             return []
         kept: list[XmlNode] = []
@@ -162,17 +166,21 @@ class Parser:
                     return kept
                 raise RejectedError(f"unterminated {head.name}")
             if head is not None and node.closing:
-                if node.name != head.name:
+                if kept_head and node.name != head.name:
                     raise RejectedError(f"mismatch: {head.name} / {node.name}")
                 return kept
             if node.name not in allowed:
-                self.load(node, set())
+                self.load(node, set(), kept_head=False)
                 continue
             if node.name == "system" and strtol(node.need("version")) != 1:
                 raise RejectedError("ncclInvalidUsage: wrong version")
             self.kept += 1
             kept.append(node)
-            node.children = self.load(node, CHILDREN[node.name])
+            node.children = [] if node.closing else self.load(node, CHILDREN[node.name])
+
+
+def c_string(text: str) -> str:
+    return text.split("\0", maxsplit=1)[0]
 
 
 def strtol(text: str, base: int = 0) -> int:
@@ -183,7 +191,8 @@ def strtol(text: str, base: int = 0) -> int:
         if "_" in piece or piece != piece.strip():
             continue
         try:
-            return int(piece, 8 if base == 0 and piece.isdigit() and piece[0] == "0" else base)
+            digits = piece.lstrip("+-")
+            return int(piece, 8 if base == 0 and digits.isdigit() and digits[0] == "0" else base)
         except ValueError:
             continue
     return 0
@@ -272,8 +281,6 @@ def _cpu(node: XmlNode) -> Cpu:
         if vendor in ("GenuineIntel", "CentaurHauls", "  Shanghai  "):
             node.need("familyid")
             node.need("modelid")
-    if node.get("familyid") is not None:
-        node.need("modelid")
     return Cpu(numaid, cpuset(affinity), arch, vendor if vendor in VENDORS else "unknown")
 
 
@@ -290,8 +297,9 @@ def _pci(
         speed, width = node.need("link_speed"), node.need("link_width")
     device = Device(busid, kind, cpu, above, bandwidth(speed, width))
     for child in node.children:
-        if child.name == "gpu":
-            for key in ("dev", "sm", "rank", "gdr"):
+        # A GPU without rank is skipped.
+        if child.name == "gpu" and child.get("rank") is not None:
+            for key in ("dev", "sm", "gdr"):
                 child.need(key)
             for link in child.children:
                 link.need("count")
