@@ -225,7 +225,7 @@ class Provider(ResourceProviderServicer):
                 made = type.create(call)
                 outputs = self._given(call) | made.outputs | {"id": made.id}
                 outputs = {key: value for key, value in outputs.items() if value is not None}
-                call.tx.put(type.kind, made.id, outputs, [*secret_names(given), *sorted(type.secrets)])
+                call.tx.put(type.kind, made.id, _kept(type, outputs), secret_names(given))
                 return made.id, outputs
 
             id, outputs = self._operate(
@@ -286,7 +286,7 @@ class Provider(ResourceProviderServicer):
                 changed = type.update(call)
                 outputs = {**self._merged(call), **changed, "id": call.id}
                 outputs = {key: value for key, value in outputs.items() if value is not None}
-                call.tx.put(type.kind, call.id, outputs, [*secret_names(given), *sorted(type.secrets)])
+                call.tx.put(type.kind, call.id, _kept(type, outputs), secret_names(given))
                 return call.id, outputs
 
             def on_stored(tx: Transaction) -> Call:
@@ -644,6 +644,11 @@ def configuration(given: Mapping[str, Any]) -> dict[str, Any]:
                 pass
         config[name] = value
     return config
+
+
+def _kept(type: ResourceType, outputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What of the outputs goes into the database: all but what only the engine may keep."""
+    return {key: value for key, value in outputs.items() if key not in type.secrets}
 
 
 def _own(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -130,7 +130,8 @@ class ResourceType:
     recomputed: Callable[[Call, AbstractSet[str]], Iterable[str]] = lambda call, changed: ()
     """Outputs that an update changes, given the names of the inputs that change: unknown in its preview."""
     secrets: frozenset[str] = frozenset()
-    """Outputs that the vendor's provider marks as secret."""
+    """Outputs that the vendor's provider marks as secret. They go to the engine only, not into the database: a
+    ``read`` that needs them takes them from ``call.old``."""
     hidden: frozenset[str] = frozenset()
     """Paths that the cloud takes and never answers, ``osProfile.adminPassword``. Not for a bridged provider."""
     unknown_within: Mapping[str, frozenset[str]] = field(default_factory=dict)
