@@ -15,6 +15,7 @@ _HEXADECIMAL: Final = re.compile(r"\s*(?:0[xX](?=[0-9a-fA-F]))?([0-9a-fA-F]+)")
 _WORD: Final = re.compile(r"[0-9a-fA-F]{1,8}")
 _RANGES: Final = re.compile(r"\d+(-\d+)?(,\d+(-\d+)?)*")
 _WORD_BITS: Final = 32
+_LONG_MAX: Final = 2**63 - 1
 #: Characters of the longest value; NCCL rejects longer ones, and what lies beyond is not looked at.
 LONGEST: Final = 253
 
@@ -66,7 +67,8 @@ def read_integer(text: str) -> int:
         return 0
     sign, digits = match.groups()
     base = 16 if digits[:2].lower() == "0x" else 8 if digits.startswith("0") else 10
-    return (-1 if sign == "-" else 1) * int(digits, base)
+    number = int(digits, base)
+    return -min(number, _LONG_MAX + 1) if sign == "-" else min(number, _LONG_MAX)
 
 
 def is_whole_integer(text: str) -> bool:

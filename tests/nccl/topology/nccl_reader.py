@@ -7,6 +7,7 @@ what NCCL rejects, takes what NCCL takes for an unknown spelling, and builds the
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -183,19 +184,14 @@ def c_string(text: str) -> str:
     return text.split("\0", maxsplit=1)[0]
 
 
+_LIBC = ctypes.CDLL(None)
+_LIBC.strtol.restype = ctypes.c_long
+_LIBC.strtol.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_int]
+
+
 def strtol(text: str, base: int = 0) -> int:
-    """C's `strtol`: the longest number at the beginning, else 0."""
-    text = text.strip()
-    for length in range(len(text), 0, -1):
-        piece = text[:length]
-        if "_" in piece or piece != piece.strip():
-            continue
-        try:
-            digits = piece.lstrip("+-")
-            return int(piece, 8 if base == 0 and digits.isdigit() and digits[0] == "0" else base)
-        except ValueError:
-            continue
-    return 0
+    """C's `strtol` itself."""
+    return _LIBC.strtol(text.encode(), None, base)
 
 
 def cpuset(affinity: str) -> set[int]:
