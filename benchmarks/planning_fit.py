@@ -15,9 +15,16 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from gpu_fabric.planning.accuracy import accuracy_toml
 from gpu_fabric.planning.collectives.constants import load_constants
 from gpu_fabric.planning.collectives.fitting import FITS, fit_constants, fit_rows, loss
-from gpu_fabric.planning.collectives.validation import Comparison, compare, load_measurements, summaries
+from gpu_fabric.planning.collectives.validation import (
+    SIZE_CLASSES,
+    Comparison,
+    compare,
+    load_measurements,
+    summaries,
+)
 from gpu_fabric.planning.compute import step_constants
 from gpu_fabric.planning.guide import claims
 from gpu_fabric.planning.tables import read_csv
@@ -84,10 +91,9 @@ def collective_summary(comparisons: list[Comparison]) -> None:
             for key, summary in summaries(comparisons).items()
         ),
     )
-    classes = ("1 GiB and above", "32 MiB to 1 GiB", "below 32 MiB")
     rows = []
     for part in PARTS:
-        for name in classes:
+        for name in SIZE_CLASSES:
             errors = [
                 i.error
                 for i in comparisons
@@ -175,8 +181,12 @@ def refit() -> None:
 @click.command()
 @click.option("--rows", is_flag=True, help="Print every row.")
 @click.option("--refit", "again", is_flag=True, help="Fit the constants again (about a minute).")
-def main(rows: bool, again: bool) -> None:
+@click.option("--accuracy", "errors", is_flag=True, help="Print the errors that reports state as ranges.")
+def main(rows: bool, again: bool, errors: bool) -> None:
     """Predicted over published figures."""
+    if errors:
+        click.echo(accuracy_toml(), nl=False)
+        return
     if again:
         refit()
         return

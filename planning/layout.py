@@ -80,14 +80,14 @@ class Layout:
         """A short name, such as `TP8 PP4 DP2 ZeRO-1`."""
         sizes = [("TP", self.tensor), ("PP", self.pipeline), ("VP", self.virtual), ("CP", self.context)]
         sizes += [("EP", self.expert), ("DP", self.data)]
-        words = [f"{name}{value}" for name, value in sizes if value > 1]
-        words.append(f"ZeRO-{self.zero}" + (f" over {self.shard}" if self.shard else ""))
+        sharding = f"ZeRO-{self.zero}" + (f" over {self.shard}" if self.shard else "")
+        words = [" ".join([*(f"{name}{value}" for name, value in sizes if value > 1), sharding])]
         words.append(f"microbatch {self.microbatch}")
         if self.recompute is not Recompute.NONE:
             words.append(f"{self.recompute.value} recomputation")
         if self.extra_in_flight:
             words.append(f"{self.extra_in_flight} extra in flight")
-        return " ".join(words)
+        return ", ".join(words)
 
 
 def _divides(whole: int, part: int, what: str, remedy: str) -> list[str]:

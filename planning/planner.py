@@ -374,9 +374,11 @@ def _verdict(single: Sequence[Candidate], split: Candidate | None, link: LinkMod
     if link is None:
         return ""
     if not single and split is not None:
+        b = split.estimate
         return (
-            f"Neither cloud alone holds {split.estimate.gpus} GPUs' worth of this training: only the split runs, at "
-            f"{split.estimate.seconds:.2f} s a step."
+            f"Neither cloud alone has the memory for this training: only the split runs, at {b.seconds:.2f} s a step; "
+            f"the cut carries {b.link_bytes / 1e9:.1f} GB a step and direction over {link.limit} (the link is busy "
+            f"{b.link_share:.0%} of the step)."
         )
     if split is None:
         return "No layout over both clouds divides and fits; each cloud alone does."
@@ -460,6 +462,11 @@ def plan(spec: FabricSpec, *, progress: Progress = lambda _: None) -> Plan:
     if not ranked:
         raise PlanningError(problems)
     ranked.sort(key=lambda candidate: candidate.estimate.seconds)
+    unused = [cluster.label for cluster in spec.clusters if cluster not in ranked[0].clusters]
+    if unused:
+        problems.append(
+            f"the best layout leaves {' and '.join(unused)} idle: use them for another run, or give them up"
+        )
     advice = _advice(training, split, link, spec) if split is not None and link is not None else []
     return Plan(
         training=training,
@@ -469,7 +476,7 @@ def plan(spec: FabricSpec, *, progress: Progress = lambda _: None) -> Plan:
         split=split,
         verdict=_verdict(single, split, link),
         advice=tuple(advice),
-        findings=(*_findings(training, split, link), *(problems if ranked else ())),
+        findings=(*_findings(training, split, link), *problems),
         considered=considered,
         fitting=fitting,
     )

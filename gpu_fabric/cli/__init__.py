@@ -19,6 +19,8 @@ COMMANDS: Final = {
     "topology": "The topology file of a node: write, draw, compare, cut down, explain.",
     "lint": "Find what is wrong in NCCL environments and topology files, and mend it.",
     "cloud-init": "The start-up text that installs a node's files.",
+    "plan": "What a stack's fabric will do to step time and cost: the fabric report.",
+    "prices": "The prices a plan counts with; refresh them from the clouds' public lists.",
 }
 """Name → one line for the list. The module is the name with `_` for `-`."""
 

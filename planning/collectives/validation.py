@@ -14,6 +14,13 @@ from gpu_fabric.planning.collectives.platform import named_platform
 from gpu_fabric.planning.tables import read_csv
 
 MIB = 1 << 20
+SIZE_CLASSES = ("1 GiB and above", "32 MiB to 1 GiB", "below 32 MiB")
+TWO_NODES = ", two nodes"
+
+
+def size_class(size: float) -> str:
+    """The class in which a collective of `size` bytes is judged."""
+    return SIZE_CLASSES[(size < 1024 * MIB) + (size < 32 * MIB)]
 
 
 @dataclass(frozen=True)
@@ -31,9 +38,7 @@ class Measurement:
 
     @property
     def size_class(self) -> str:
-        if self.size >= 1024 * MIB:
-            return "1 GiB and above"
-        return "32 MiB to 1 GiB" if self.size >= 32 * MIB else "below 32 MiB"
+        return size_class(self.size)
 
     @property
     def group(self) -> Group:

@@ -51,7 +51,7 @@ def test_a_layout_that_does_not_divide_says_what_and_how(layout, message):
 def test_all_problems_of_a_layout_come_at_once():
     problems = layout_problems(LLAMA, Layout(tensor=7, data=3), gpus=16)
     assert len(problems) == 3
-    assert problems[0].startswith("layout: TP7 DP3 ZeRO-1 microbatch 1 needs 21 GPUs, the clusters have 16")
+    assert problems[0].startswith("layout: TP7 DP3 ZeRO-1, microbatch 1 needs 21 GPUs, the clusters have 16")
 
 
 @given(
@@ -140,7 +140,7 @@ def test_what_does_not_fit_names_the_parts_and_what_would():
     training = Training(get_model("llama-3-70b"), 8192, 64)
     problem = memory_problem(training, Layout(data=8, tensor=8), (80,), [80.0])
     assert problem is not None
-    assert problem.startswith("layout TP8 DP8 ZeRO-1 microbatch 1: stage 0 needs ")
+    assert problem.startswith("layout TP8 DP8 ZeRO-1, microbatch 1: stage 0 needs ")
     assert "GB of 80 GB (" in problem
     assert "would fit: " in problem
     assert "ZeRO-3 with full recomputation" in problem

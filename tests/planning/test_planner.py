@@ -133,7 +133,7 @@ def test_a_model_that_only_both_clouds_hold_is_split_because_nothing_else_runs()
     found = plan(_spec(nodes=4, model="gpt-3-175b", sequence=2048))
     assert found.splits
     assert found.single == ()
-    assert found.verdict.startswith("Neither cloud alone holds")
+    assert found.verdict.startswith("Neither cloud alone has the memory")
 
 
 def test_a_model_that_fits_nowhere_is_refused_with_what_would_fit():

@@ -1,0 +1,79 @@
+"""`gpu-fabric plan`: the fabric report of a stack file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from gpu_fabric.cli.options import json_option
+
+FORMATS = ("md", "html", "json")
+
+
+@click.command("plan")
+@click.argument("stack_file", type=click.Path(dir_okay=False, path_type=Path), metavar="STACK_FILE")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    help="Markdown for a pull request, one HTML file, or JSON.  [default: by the name of --output, else md]",
+)
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write there instead of the screen.",
+)
+@click.option(
+    "--prices",
+    "own_prices",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Your own prices, a file as `gpu-fabric prices --json` prints it; they win over the published ones.",
+)
+@json_option
+def command(
+    stack_file: Path, format_: str | None, output: Path | None, own_prices: Path | None, as_json: bool
+) -> None:
+    """What the fabric of STACK_FILE (such as Pulumi.dev.yaml) will do to step time and cost, before it is bought.
+
+    Searches layouts over both clouds, predicts collectives and step time, and adds up what has a known price. Ends
+    with exit code 1 when the training fits nowhere; the report then says what would fit.
+    """
+    from gpu_fabric.planning.price import load_table
+    from gpu_fabric.planning.price.table import cache_path
+    from gpu_fabric.planning.report import report
+    from gpu_fabric.planning.spec import read_stack_file
+
+    spec = read_stack_file(stack_file)
+    prices = load_table(cache=cache_path(), own=own_prices)
+    with _progress() as say:
+        made = report(spec, prices=prices, progress=say)
+    suffix = output.suffix.removeprefix(".") if output is not None else ""
+    chosen = "json" if as_json else format_ or (suffix if suffix in FORMATS else "md")
+    text = {"md": made.markdown, "html": made.html, "json": made.json}[chosen]()
+    if output is None:
+        click.echo(text, nl=not text.endswith("\n"))
+    else:
+        output.write_text(text, encoding="utf-8")
+        click.echo(f"wrote {output}", err=True)
+    if made.plan is None:
+        for problem in made.problems:
+            click.echo(f"{click.style('error', fg='red')}: {problem}", err=True)
+        sys.exit(1)
+
+
+@contextmanager
+def _progress() -> Generator[Callable[[str], None]]:
+    """What is being searched, on a terminal only, and gone when it is done."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    with console.status("reading") as status:
+        yield status.update

@@ -1,0 +1,121 @@
+"""`gpu-fabric plan` and `gpu-fabric prices`, as typed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+STACK = """
+config:
+  aws:region: us-east-1
+  azure-native:location: eastus
+  gpu-fabric:fabric:
+    aws: {{ instanceType: {size}, nodes: 2 }}
+    azure: {{ vmSize: Standard_ND96isr_H100_v5, nodes: 2 }}
+    interconnect: {{ bandwidthMbps: 10000 }}
+    training: {{ model: {model}, globalBatch: 256 }}
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run the command line in a folder of its own, with a cache of its own."""
+    root = Path(__file__).parents[2]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTHONPATH", str(root))
+
+    def go(
+        *arguments: str, model: str = "llama-3-8b", size: str = "p5.48xlarge"
+    ) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "Pulumi.dev.yaml").write_text(STACK.format(model=model, size=size))
+        return subprocess.run(
+            [sys.executable, "-m", "gpu_fabric.cli", *arguments],
+            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+
+    return go
+
+
+def test_plan_prints_the_report_of_a_stack_file_as_markdown(run):
+    ran = run("plan", "Pulumi.dev.yaml")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.startswith("# Fabric report: dev\n")
+    assert len(ran.stdout) < 60_000
+
+
+def test_plan_writes_the_format_that_the_files_name_asks_for(run, tmp_path):
+    ran = run("plan", "Pulumi.dev.yaml", "--output", "report.html")
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert ran.stderr == "wrote report.html\n"
+    assert (tmp_path / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_plan_prints_json_for_programs(run):
+    ran = run("plan", "Pulumi.dev.yaml", "--format", "json")
+    document = json.loads(ran.stdout)
+    assert document["fabric"] == "dev"
+    assert document["summary"]["step time"]["unit"] == "s"
+
+
+def test_plan_ends_with_one_when_nothing_fits_and_says_what_would(run):
+    ran = run("plan", "Pulumi.dev.yaml", model="llama-3-405b")
+    assert ran.returncode == 1
+    assert "does not fit; it needs at least" in ran.stderr
+    assert ran.stdout.startswith("# Fabric report")
+
+
+def test_plan_says_every_problem_of_the_stack_file_without_a_traceback(run):
+    ran = run("plan", "Pulumi.dev.yaml", model="llama3-8b", size="p5.48xlarg")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    lines = ran.stderr.splitlines()
+    assert lines[0].startswith(
+        "error: fabric.aws.instanceType: unknown size 'p5.48xlarg': did you mean p5.48xlarge?"
+    )
+    assert lines[1].startswith(
+        "error: fabric.training.model: unknown model 'llama3-8b': did you mean llama-3-8b?"
+    )
+    assert len(lines) == 2
+
+
+def test_plan_of_a_file_that_is_not_there_says_so(run):
+    ran = run("plan", "Pulumi.prod.yaml")
+    assert ran.returncode == 2
+    assert (
+        ran.stderr
+        == "error: Pulumi.prod.yaml: cannot be read (No such file or directory); give a stack file\n"
+    )
+
+
+def test_own_prices_win_over_the_published_ones(run, tmp_path):
+    rows = json.loads(run("prices", "p5.48xlarge", "--json").stdout)
+    for row in rows["prices"]:
+        row["usd"] = 10.0
+    (tmp_path / "own.json").write_text(json.dumps(rows))
+    cheap = json.loads(run("plan", "Pulumi.dev.yaml", "--format", "json", "--prices", "own.json").stdout)
+    item = next(item for item in cheap["cost"]["items"] if item["item"].startswith("p5.48xlarge"))
+    assert item["usdPerHour"] == 20.0
+
+
+def test_prices_lists_what_is_known_by_item_name_and_region(run):
+    ran = run("prices", "expressroute-circuit", "--region", "Zone 1")
+    assert ran.returncode == 0
+    assert "3400" in ran.stdout
+    assert "82000" not in ran.stdout
+
+
+def test_prices_names_what_has_none(run):
+    ran = run("prices", "p5e.48xlarge", "p9.huge")
+    assert ran.stderr == "p9.huge: no price is known\n"
+    assert "capacityBlock" in ran.stdout
+
+
+def test_a_price_list_that_cannot_be_reached_is_a_message(run, monkeypatch):
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    ran = run("prices", "--refresh")
+    assert ran.returncode == 2
+    assert "the price list cannot be reached" in ran.stderr
+    assert "Traceback" not in ran.stderr

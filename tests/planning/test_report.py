@@ -1,0 +1,312 @@
+"""The fabric report: complete, short enough, honest about bases, and escaped."""
+
+from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from gpu_fabric.nccl.environment import environment
+from gpu_fabric.nccl.findings import Finding, Level
+from gpu_fabric.planning.accuracy import accuracy_toml
+from gpu_fabric.planning.report import AddressRow, FabricReport, report
+from gpu_fabric.planning.report.document import Bullets, Document, Paragraph, Section, table
+from gpu_fabric.planning.report.html import to_html
+from gpu_fabric.planning.report.markdown import LIMIT, to_markdown
+from gpu_fabric.planning.report.quantities import Basis, Quantity, accuracy, number, size_words
+from gpu_fabric.planning.report.svg import (
+    Bar,
+    Box,
+    Series,
+    clouds_picture,
+    line_chart,
+    nice_steps,
+    stacked_bars,
+)
+from gpu_fabric.planning.spec import FabricSpec, fabric_spec
+from gpu_fabric.planning.tables import read_toml
+
+TITLES = [
+    "Summary",
+    "Picture",
+    "Step time",
+    "Collectives",
+    "Cost",
+    "Findings",
+    "NICs and rails",
+    "Path MTU",
+    "Address plan",
+    "NCCL settings in force",
+    "What is measured, what is estimated",
+]
+FINDING = Finding(
+    "env-removed",
+    Level.ERROR,
+    "/etc/nccl.conf",
+    3,
+    "NCCL_IB_CUDA_SUPPORT does nothing | since 2.4",
+    "delete it",
+    "NCCL",
+)
+
+
+def _spec(nodes: int = 4, mbps: int = 10000, partner: str = "equinix", **training) -> FabricSpec:
+    data = {
+        "aws": {"instanceType": "p5.48xlarge", "nodes": nodes, "zone": "us-east-1a"},
+        "azure": {"vmSize": "Standard_ND96isr_H100_v5", "nodes": nodes},
+        "interconnect": {"bandwidthMbps": mbps, "partner": partner},
+        "training": {"model": "llama-3-70b", **training},
+    }
+    return fabric_spec(data, azure_location="eastus", name="dev")
+
+
+@pytest.fixture(scope="module")
+def made() -> FabricReport:
+    addresses = [AddressRow("aws", "vpc", "10.100.0.0/16", "nodes", "4 of 251")]
+    return report(_spec(), addresses=addresses, findings=[FINDING], simulated=True)
+
+
+def test_the_report_has_every_section_in_order(made):
+    assert [section.title for section in made.document.sections] == TITLES
+    headings = re.findall(r"^## (.*)$", made.markdown(), re.MULTILINE)
+    assert headings == TITLES
+
+
+def test_the_markdown_of_two_clouds_fits_a_comment(made):
+    text = made.markdown()
+    assert len(text) < LIMIT
+    assert "Left out" not in text
+    assert text.count("```mermaid") == 4
+    assert "Previewed against simulated clouds." in text
+
+
+def test_the_report_renders_the_same_text_every_time(made):
+    again = report(
+        _spec(),
+        addresses=[AddressRow("aws", "vpc", "10.100.0.0/16", "nodes", "4 of 251")],
+        findings=[FINDING],
+        simulated=True,
+    )
+    assert again.markdown() == made.markdown()
+    assert again.html() == made.html()
+    assert again.json() == made.json()
+
+
+def test_every_number_of_the_summary_has_a_unit_and_a_basis(made):
+    summary = json.loads(made.json())["summary"]
+    assert len(summary) >= 12
+    for name, entry in summary.items():
+        assert entry["unit"], name
+        assert entry["basis"] in {basis.value for basis in Basis}, name
+        assert entry["source"], name
+
+
+def test_predictions_state_their_range(made):
+    summary = json.loads(made.json())["summary"]
+    low, high = summary["step time"]["range"]
+    assert low < summary["step time"]["value"] < high
+    assert summary["all-reduce busbw at 1 GiB, 4 x p5.48xlarge"]["range"][1] <= 400
+
+
+def test_every_table_names_basis_or_source_or_unit_of_its_numbers(made):
+    for section in made.document.sections:
+        for block in section.blocks:
+            if not hasattr(block, "columns"):
+                continue
+            words = {"basis", "source", "where", "do"} & set(block.columns)
+            with_unit = all(
+                re.search(r"[A-Za-z%]", row[block.columns.index(name)]) or name in {"rail", "stage", "layers", "nodes"}
+                or "rows" in name or row[block.columns.index(name)] == "-" or "Gb/s" in name
+                for name in block.numeric
+                for row in block.rows
+            )  # fmt: skip
+            assert words or with_unit, (section.title, block.columns)
+
+
+def test_unknown_prices_are_named_and_in_no_sum(made):
+    text = made.markdown()
+    assert "Not priced, and in no sum: " in text
+    assert "equinix connections" in text
+    assert "unknown prices are not in it" in text
+    assert "equinix connections" in made.headline()["unknownPrices"]
+
+
+def test_the_headline_is_plain_values_for_a_programs_outputs(made):
+    headline = made.headline()
+    assert json.loads(json.dumps(headline)) == headline
+    assert headline["stepSeconds"] > 0
+    assert 0 < headline["networkShare"] < headline["gpuWaitShare"] < 1
+    assert headline["verdict"].startswith("Splitting makes a step")
+    assert headline["problems"] == []
+
+
+def test_what_does_not_fit_is_a_problem_in_the_report_and_not_an_error():
+    made = report(_spec(nodes=1, model="llama-3-405b"))
+    assert made.plan is None
+    assert len(made.problems) == 3
+    assert "does not fit" in made.markdown()
+    assert "stepSeconds" not in made.headline()
+    assert made.headline()["problems"] == list(made.problems)
+    assert "Step time" not in [section.title for section in made.document.sections]
+
+
+def test_a_verdict_against_splitting_stands_in_the_summary():
+    made = report(_spec(mbps=1000))
+    assert "Do not split this across clouds" in made.markdown().split("## Picture")[0]
+    assert "leaves 4 x " in made.markdown()
+
+
+def test_findings_of_lint_and_validators_are_shown_with_their_remedy(made):
+    text = made.markdown()
+    assert "/etc/nccl.conf:3" in text
+    assert "does nothing \\| since 2.4" in text, "a bar would end the cell"
+    assert "delete it" in text
+
+
+def test_settings_in_force_are_those_of_the_caller_or_ours(made):
+    assert "NCCL_" in made.markdown()
+    own = {"p5.48xlarge": environment("p5.48xlarge", overrides={"NCCL_DEBUG": "TRACE"})}
+    assert "| NCCL_DEBUG | TRACE |" in report(_spec(), environments=own).markdown()
+
+
+def test_the_path_between_the_clouds_carries_the_smallest_of_its_hops(made):
+    assert "the path carries 1400 bytes" in made.markdown()
+
+
+def test_one_cloud_alone_has_no_link_in_picture_path_or_bill():
+    made = report(
+        fabric_spec({"aws": {"instanceType": "p5.48xlarge", "nodes": 2}, "training": {"model": "llama-3-8b"}})
+    )
+    text = made.markdown()
+    assert "ExpressRoute" not in text
+    assert "Direct Connect" not in text
+    assert "above line rate: over two nodes a tree" in text
+
+
+def test_the_native_interconnect_is_drawn_with_its_own_hops():
+    assert "AWS Interconnect" in report(_spec(partner="native")).markdown()
+
+
+def test_the_html_is_one_file_that_loads_nothing(made):
+    html = made.html()
+    assert html.count("<svg") == 4
+    assert not re.search(r"(?:src|href)=[\"'](?!#)", html)
+    assert "<script" not in html
+    assert "`" not in re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
+
+
+def test_names_of_users_cannot_break_out_of_html_or_pictures():
+    nasty = "<script>alert(1)</script> & \"x\" 'y'"
+    document = Document(
+        nasty,
+        nasty,
+        (Section(nasty, (Paragraph(nasty), Bullets((nasty,)), table((nasty,), ((nasty,),), caption=nasty))),),
+    )
+    assert "<script>" not in to_html(document)
+    for svg in (
+        clouds_picture(Box(nasty, (nasty,)), Box(nasty, (nasty,)), [nasty], title=nasty),
+        stacked_bars([Bar(nasty, ((nasty, 1.0),))], title=nasty, unit=nasty),
+        line_chart(
+            [Series(nasty, ((1.0, 1.0), (2.0, 2.0)))],
+            [(1.0, nasty), (2.0, "b")],
+            title=nasty,
+            y_label=nasty,
+            limits=[(nasty, 1.0)],
+        ),
+    ):
+        root = ElementTree.fromstring(svg)
+        assert root.tag.endswith("svg")
+        assert "<script>" not in svg
+
+
+def test_every_picture_is_well_formed_svg_with_a_title_and_stays_on_its_canvas(made):
+    for figure in made.document.figures():
+        root = ElementTree.fromstring(figure.svg)
+        width, height = (float(value) for value in root.attrib["viewBox"].split()[2:])
+        assert root.attrib["aria-label"]
+        for element in root.iter():
+            for name, limit in (
+                ("x", width),
+                ("x1", width),
+                ("x2", width),
+                ("cx", width),
+                ("y", height),
+                ("cy", height),
+            ):
+                if name in element.attrib:
+                    assert -1 <= float(element.attrib[name]) <= limit + 1, (figure.name, element.attrib)
+
+
+def test_a_markdown_that_would_be_too_long_says_which_sections_it_leaves_out():
+    sections = tuple(Section(f"Part {index}", (Paragraph("x" * 400),)) for index in range(5))
+    text = to_markdown(Document("t", "s", sections), limit=1500)
+    assert len(text) <= 1500
+    assert "Left out, the report would be too long here: Part 2, Part 3, Part 4." in text or "Part 4" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "written"),
+    [
+        (117.267, "s", "117"),
+        (12.34, "s", "12.3"),
+        (0.0076, "s", "0.0076"),
+        (0.5438, "%", "54.4%"),
+        (71534.1, "tokens/s", "71,534"),
+        (811.3, "USD/h", "811.30"),
+        (592246.4, "USD", "592,246"),
+        (0.045, "USD", "0.045"),
+        (0, "USD", "0.00"),
+        (4, "", "4"),
+    ],
+)
+def test_numbers_are_written_as_a_person_writes_them(value, unit, written):
+    assert number(value, unit) == written
+
+
+def test_an_unknown_quantity_is_written_as_unknown():
+    quantity = Quantity("price", None, "USD", Basis.UNKNOWN, "nowhere")
+    assert (quantity.written, quantity.range, quantity.as_dict()["value"]) == ("unknown", "", None)
+
+
+def test_sizes_are_written_in_binary_units():
+    assert [size_words(size) for size in (1 << 30, 64 << 20, 1 << 15, 8)] == [
+        "1 GiB",
+        "64 MiB",
+        "32 KiB",
+        "8 B",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("highest", "steps"), [(400, [0, 100, 200, 300, 400]), (0, [0, 1]), (7.3, [0, 2, 4, 6, 8])]
+)
+def test_axes_have_round_steps_that_reach_the_highest_value(highest, steps):
+    assert nice_steps(highest) == steps
+
+
+def test_a_table_with_a_row_of_another_width_is_refused():
+    with pytest.raises(ValueError, match="a row has 1 cells for 2 columns"):
+        table(("a", "b"), (("x",),))
+
+
+def test_the_accuracy_in_reports_is_what_the_model_reaches_today():
+    text = accuracy_toml()
+    assert {row["name"] for row in read_toml("accuracy.toml")["accuracy"]} == set(
+        re.findall(r'name = "(.*)"', text)
+    )
+    for name, kept in accuracy().items():
+        block = text.split(f'name = "{name}"')[1]
+        for field in ("median", "nine_in_ten", "worst"):
+            found = re.search(rf"{field} = ([\d.]+)", block)
+            assert found is not None
+            now = float(found.group(1))
+            assert getattr(kept, field) == pytest.approx(now, abs=0.002), (
+                "run benchmarks/planning_fit.py --accuracy"
+            )
+
+
+def test_the_report_reads_as_intended(made, snapshot: SnapshotAssertion):
+    assert made.markdown() == snapshot
