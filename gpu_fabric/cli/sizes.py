@@ -78,4 +78,6 @@ def _details(size: NodeSize) -> list[tuple[str, str]]:
         elif isinstance(value, tuple):
             value = "; ".join(map(str, value))
         shown.append((field.name, str(value)))
+        if field.name == "pci" and size.pci is not None and size.pci.assumed:
+            shown.append(("pci, assumed", "; ".join(size.pci.assumed)))
     return shown
