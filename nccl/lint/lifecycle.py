@@ -8,7 +8,14 @@ from gpu_fabric.nccl.environment.situation import Situation
 from gpu_fabric.nccl.findings import Level
 from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis, Fix, about
 from gpu_fabric.nccl.lint.grammar import variables
-from gpu_fabric.nccl.lint.names import NAMES_VERSION, belongs_to_others, known_names, lifecycle, nearest_name
+from gpu_fabric.nccl.lint.names import (
+    NAMES_VERSION,
+    belongs_to_others,
+    first_seen,
+    known_names,
+    lifecycle,
+    nearest_name,
+)
 from gpu_fabric.nccl.lint.sources import Assignment
 from gpu_fabric.nccl.versions import parse_version
 
@@ -53,9 +60,23 @@ def check_name(assignment: Assignment, situation: Situation) -> Iterator[Diagnos
     elif name not in known_names():
         yield _unknown(assignment)
     else:
+        gone = table["removed_later"].get(name)
+        if gone and situation.nccl is not None and situation.nccl >= parse_version(gone):
+            yield about(
+                assignment,
+                "env-removed",
+                Level.ERROR,
+                f"{name} is absent from NCCL {gone}: it does nothing.",
+                "Delete it.",
+                "nvidia-nccl-cu12 on PyPI, the names in the library",
+                fix=_DELETE,
+            )
         since = variables().get(name, {}).get("since")
         if since and situation.nccl is not None and situation.nccl < parse_version(since):
             yield _too_new(assignment, since, situation)
+        first, absent = first_seen().get(name, (None, None))
+        if first and absent and situation.nccl is not None and situation.nccl <= parse_version(absent):
+            yield _not_seen(assignment, first, absent, situation)
         if name in table["deprecated"]:
             yield from _deprecated(assignment, situation)
 
@@ -104,6 +125,17 @@ def _too_new(assignment: Assignment, since: str, situation: Situation) -> Diagno
         f"{assignment.name} is read since NCCL {since}; {current} ignores it.",
         f"Delete it, or use NCCL {since} or later.",
         "NCCL user guide, env.html",
+    )
+
+
+def _not_seen(assignment: Assignment, first: str, absent: str, situation: Situation) -> Diagnosis:
+    return about(
+        assignment,
+        "env-too-new",
+        Level.ERROR,
+        f"{assignment.name} is in NCCL {first} and not yet in {absent}; {situation.nccl} ignores it.",
+        f"Delete it, or use NCCL {first} or later.",
+        "nvidia-nccl-cu12 on PyPI, the names in the library",
     )
 
 

@@ -26,6 +26,13 @@ def lifecycle() -> Mapping[str, Any]:
     return tomllib.loads(files(__package__).joinpath("lifecycle.toml").read_text(encoding="utf-8"))
 
 
+@cache
+def first_seen() -> Mapping[str, tuple[str, str]]:
+    """Name → the first release that was seen with it, and the last that was seen without (`first_seen.toml`)."""
+    rows = tomllib.loads(files(__package__).joinpath("first_seen.toml").read_text(encoding="utf-8"))["seen"]
+    return {name: (row["first"], row["absent"]) for row in rows for name in row["names"]}
+
+
 def belongs_to_others(name: str) -> bool:
     """Whether a name that begins with NCCL_ is read by another program than NCCL."""
     others = lifecycle()["others"]

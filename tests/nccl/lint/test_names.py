@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_fabric.nccl.lint.grammar import variables
-from gpu_fabric.nccl.lint.names import known_names, lifecycle
+from gpu_fabric.nccl.lint.names import first_seen, known_names, lifecycle
 from tests.nccl.lint.helpers import P5, variable
 
 
@@ -126,6 +126,31 @@ def test_a_name_of_a_later_release_is_ignored_by_an_earlier_one() -> None:
     assert about("NCCL_CONF_FILE", "/a", nccl_version="2.23.0") == []
     assert [code for code, *_ in about("NCCL_PSK", "x" * 32)] == ["env-too-new"]
     assert about("NCCL_PSK", "x" * 32, nccl_version="2.32.3") == []
+
+
+def test_a_name_that_no_documentation_dates_is_too_new_where_the_library_lacks_it() -> None:
+    assert about("NCCL_SYM_TMA_ENABLE", nccl_version="2.29.7") == [
+        (
+            "env-too-new",
+            "error",
+            "NCCL_SYM_TMA_ENABLE is in NCCL 2.30.4 and not yet in 2.29.7; 2.29.7 ignores it.",
+            "Delete it, or use NCCL 2.30.4 or later.",
+        )
+    ]
+    assert about("NCCL_SYM_TMA_ENABLE", nccl_version="2.30.4") == []
+    assert about("NCCL_SYM_TMA_ENABLE", nccl_version="2.30.0") == [], "between the two it is not known"
+
+
+def test_a_name_that_a_later_release_drops_is_removed_there() -> None:
+    assert about("NCCL_NET_GDR_MLOPART", nccl_version="2.31.2") == []
+    ((code, level, what, _),) = about("NCCL_NET_GDR_MLOPART", nccl_version="2.32.3")
+    assert (code, level) == ("env-removed", "error")
+    assert what == "NCCL_NET_GDR_MLOPART is absent from NCCL 2.32.3: it does nothing."
+
+
+def test_names_are_dated_once() -> None:
+    assert set(first_seen()) <= known_names()
+    assert not set(first_seen()) & {name for name, row in variables().items() if "since" in row}
 
 
 def test_pytorchs_old_names_get_their_new_ones() -> None:
