@@ -17,8 +17,9 @@ import pulumi
 from pulumi_azure_native import compute, network
 
 from gpu_fabric.components.azure.access import AzureNodeAccess
+from gpu_fabric.components.azure.addresses import node_address
 from gpu_fabric.components.azure.changes import say_before_update
-from gpu_fabric.components.azure.checks import trusted_launch
+from gpu_fabric.components.azure.checks import partition_limit, trusted_launch
 from gpu_fabric.components.azure.image import image_reference
 from gpu_fabric.components.azure.settings import AzureClusterSettings, Eviction, Spot
 from gpu_fabric.components.azure.tags import tags
@@ -59,11 +60,6 @@ def computer_prefix(name: str) -> str:
     """The beginning of the nodes' host names, from the cluster's name; Azure adds six characters in a scale set."""
     letters = "".join(character if character.isalnum() else "-" for character in name.lower())
     return letters[:_PREFIX_LENGTH].strip("-") or "node"
-
-
-def node_address(subnet: IPv4Network, number: int) -> str:
-    """The address of a node in a subnet of its own; Azure keeps the first four for itself."""
-    return str(subnet[4 + number])
 
 
 class AzureNodes(pulumi.ComponentResource):
@@ -230,7 +226,9 @@ class AzureNodes(pulumi.ComponentResource):
     ) -> tuple[network.NetworkInterface, pulumi.Output[Any]]:
         """The interface of a node, and its address."""
         group = self._security_group_id
-        planned = None if self._own_subnet is None else node_address(self._own_subnet, number)
+        planned = None
+        if self._own_subnet is not None:
+            planned = node_address(self._own_subnet, number, partition_limit(self._settings, self._size))
         how = network.IPAllocationMethod.DYNAMIC if planned is None else network.IPAllocationMethod.STATIC
         interface = network.NetworkInterface(
             f"{self._name}-{number:03d}",

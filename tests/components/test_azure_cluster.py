@@ -15,8 +15,9 @@ from typing import Any
 import pulumi
 import pytest
 
+from gpu_fabric.components.azure.addresses import node_address
 from gpu_fabric.components.azure.limits import READER
-from gpu_fabric.components.azure.nodes import computer_prefix, node_address
+from gpu_fabric.components.azure.nodes import computer_prefix
 from gpu_fabric.components.problems import InvalidInputError
 from tests.components import arm
 from tests.components.recorder import Declared, Recording, record, record_azure_cluster
@@ -437,19 +438,33 @@ def test_instances_share_one_availability_set_and_have_addresses_that_the_progra
         assert machine.inputs["storageProfile"]["osDisk"]["deleteOption"] == "Delete"
         assert machine.delete_before_replace
     assert recording.outputs["instance_ids"] == [machine.id for machine in machines]
-    assert recording.outputs["private_addresses"] == ["10.200.16.4", "10.200.16.5", "10.200.16.6"]
+    assert recording.outputs["private_addresses"] == ["10.200.24.0", "10.200.24.1", "10.200.24.2"]
     assert recording.outputs["fleet_name"] is None
     assert recording.outputs["launch"]["hostfile"] == (
-        "printf '%s slots=8\\n' 10.200.16.4 10.200.16.5 10.200.16.6 > hostfile"
+        "printf '%s slots=8\\n' 10.200.24.0 10.200.24.1 10.200.24.2 > hostfile"
     )
 
 
 def test_the_addresses_of_instances_are_known_before_deployment() -> None:
     arguments = {**GOOD, "nodes_as": "instances", "nodes": 2}
     preview = record_azure_cluster(arguments, preview=True).outputs
-    assert preview["private_addresses"] == ["10.200.16.4", "10.200.16.5"]
-    # The last node that fits: Azure keeps the last address of a subnet too.
-    assert node_address(IPv4Network("10.0.0.0/28"), 10) == "10.0.0.14"
+    assert preview["private_addresses"] == ["10.200.24.0", "10.200.24.1"]
+
+
+@pytest.mark.parametrize(
+    ("subnet", "number", "most", "address"),
+    [
+        ("10.0.0.0/23", 0, 200, "10.0.1.0"),
+        ("10.0.0.0/23", 254, 255, "10.0.1.254"),  # the last: Azure keeps 10.0.1.255
+        ("10.0.0.0/23", 0, 256, "10.0.0.4"),  # the upper half is one too small
+        ("10.0.0.0/24", 0, 200, "10.0.0.4"),
+        ("10.0.0.0/28", 10, 200, "10.0.0.14"),  # the last that fits
+    ],
+)
+def test_single_nodes_lie_above_a_fleet_that_they_replace(
+    subnet: str, number: int, most: int, address: str
+) -> None:
+    assert node_address(IPv4Network(subnet), number, most) == address
 
 
 def test_in_an_adopted_subnet_azure_chooses_the_addresses() -> None:
