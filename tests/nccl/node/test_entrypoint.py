@@ -189,7 +189,38 @@ def test_sockets_are_used_when_asked_for_and_the_script_says_so(node: Node, how:
 def test_efa_without_the_plugin_is_refused(node: Node) -> None:
     ran = node.install("p5.48xlarge").with_efa(32, plugin=False).run()
     assert ran.code == NO_FABRIC
-    assert "NCCL will not find its plugin (libnccl-net*.so)" in ran.said
+    assert "NCCL will not find its plugin (libnccl-net.so) on LD_LIBRARY_PATH" in ran.said
+
+
+@pytest.mark.parametrize(
+    ("library", "named", "found"),
+    [
+        ("libnccl-net.so", None, True),
+        ("libnccl-net-ofi.so", None, False),
+        ("libnccl-net-ofi.so", "ofi", True),
+        ("libnccl-net-ofi.so", "libnccl-net-ofi.so", True),
+        ("libnccl-net-ofi.so", "none,ofi", True),
+        ("libnccl-net.so", "ofi", False),
+        ("libnccl-net.so.0", None, False),
+    ],
+)
+def test_the_plugin_is_looked_for_by_the_names_that_nccl_asks_for(
+    node: Node, library: str, named: str | None, found: bool
+) -> None:
+    node.install("p5.48xlarge").with_efa(32, plugin=False)
+    folder = node.root / "lib"
+    folder.mkdir()
+    (folder / library).touch()
+    job = {"LD_LIBRARY_PATH": str(folder)} | ({"NCCL_NET_PLUGIN": named} if named else {})
+    assert node.run(job=job).code == (0 if found else NO_FABRIC)
+
+
+def test_a_plugin_named_by_its_path_is_found_there(node: Node) -> None:
+    node.install("p5.48xlarge").with_efa(32, plugin=False)
+    library = node.root / "libnccl-net-own.so"
+    assert node.run(job={"NCCL_NET_PLUGIN": str(library)}).code == NO_FABRIC
+    library.touch()
+    assert node.run(job={"NCCL_NET_PLUGIN": str(library)}).code == 0
 
 
 def test_the_plugin_is_also_found_through_the_loaders_cache(node: Node) -> None:
@@ -431,3 +462,10 @@ def test_the_script_needs_standard_programs_only(node: Node) -> None:
     assert ran.returncode == 0, ran.stderr
     assert "command not found" not in ran.stderr
     assert "NCCL_SOCKET_IFNAME=^docker,lo,veth" in ran.stdout
+
+
+def test_the_page_shows_the_scripts_own_help_and_exit_codes(node: Node) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "entrypoint.md").read_text()
+    assert node.run("--help", command=()).output in page
+    for code in (USAGE, NO_FABRIC, CONFIG):
+        assert f"| {code} |" in page
