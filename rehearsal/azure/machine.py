@@ -20,7 +20,7 @@ from ..core.errors import ProviderError, Refusal
 from ..core.resource import Call
 from ..core.store import Transaction
 from . import kinds
-from .arm import Target, find, reference
+from .arm import TENANT, Target, find, reference
 from .errors import CONFLICT, NOT_FOUND, invalid, missing, not_allowed, reference_not_found, rule
 from .resource import at
 from .ssh import is_public_key
@@ -78,6 +78,9 @@ DISK_TYPES = (
     "PremiumV2_LRS",
 )
 CACHING = ("None", "ReadOnly", "ReadWrite")
+IDENTITY_UNKNOWNS = frozenset({"principalId", "tenantId", "userAssignedIdentities!"})
+"""What a preview does not know of an identity, new or not: an update recomputes it in the provider's eyes. Identities
+are given as a list of ids and answered as a map."""
 _SHORTAGES = {
     "AllocationFailed": "Allocation failed. We do not have sufficient capacity for the requested VM size in this "
     "region. Read more about improving likelihood of allocation success at http://aka.ms/allocation-guidance",
@@ -422,7 +425,7 @@ def identity_outputs(call: Call, target: Target, guid: str) -> dict[str, Any] | 
         )
     outputs: dict[str, Any] = {"type": identity["type"]}
     if "SystemAssigned" in types:
-        outputs |= {"principalId": guid, "tenantId": "00000000-0000-0000-0000-000000000000"}
+        outputs |= {"principalId": guid, "tenantId": TENANT}
     if "UserAssigned" in types:
         given = identity.get("userAssignedIdentities") or []
         if not given:

@@ -26,6 +26,7 @@ from .errors import (
     unchangeable,
 )
 from .machine import (
+    IDENTITY_UNKNOWNS,
     Machine,
     Size,
     allocated,
@@ -377,7 +378,7 @@ TYPES = (
                 "virtualMachineProfile.userData",
             }
         ),
-        unknown_within={"identity": frozenset({"principalId", "tenantId"})},
+        unknown_within={"identity": IDENTITY_UNKNOWNS},
     ),
 )
 FUNCTIONS = (Function("azure-native:compute:getVirtualMachineScaleSetVM", look_up_instance),)

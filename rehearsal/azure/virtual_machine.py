@@ -12,6 +12,7 @@ from . import kinds
 from .arm import Target, check_zones, find, forget, guid, link, now, reference, targets, users
 from .errors import CONFLICT, missing, reference_not_found, refusal_text, rule, unchangeable
 from .machine import (
+    IDENTITY_UNKNOWNS,
     Machine,
     Size,
     allocated,
@@ -313,7 +314,7 @@ TYPES = (
         remove=remove,
         show=show,
         hidden=frozenset({"osProfile.customData", "osProfile.adminPassword", "userData"}),
-        unknown_within={"identity": frozenset({"principalId", "tenantId"})},
+        unknown_within={"identity": IDENTITY_UNKNOWNS},
     ),
     arm_type(
         kinds.EXTENSION, "virtual machine extension", put_extension, hidden=frozenset({"protectedSettings"})

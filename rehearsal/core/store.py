@@ -21,6 +21,9 @@ from typing import Any
 INDEXED = ("vpcId", "subnetId", "instanceId", "name", "parentId", "placementGroup", "securityGroupId")
 """Properties with an index. ``parentId`` is the clouds' own: what an object without a resource belongs to."""
 
+INDEXED_TOGETHER = ("subnetId", "privateIp")
+"""Two properties with an index of their own: most interfaces of a fabric's subnet take no address of it."""
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS objects (
     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -45,6 +48,9 @@ CREATE TABLE IF NOT EXISTS counters (name TEXT PRIMARY KEY, value INTEGER NOT NU
 """ + "".join(
     f"CREATE INDEX IF NOT EXISTS by_{name} ON objects (cloud, kind, json_extract(properties, '$.{name}'));\n"
     for name in INDEXED
+)
+_SCHEMA += "CREATE INDEX IF NOT EXISTS by_{}_{} ON objects (cloud, kind, {}, {});\n".format(
+    *INDEXED_TOGETHER, *(f"json_extract(properties, '$.{name}')" for name in INDEXED_TOGETHER)
 )
 
 
@@ -115,9 +121,14 @@ class Transaction:
         )
         return [(id, json.loads(properties)) for id, properties in rows]
 
-    def select(self, kind: str, property: str, **equal: Any) -> list[Any]:
-        """One property of every object that :meth:`find` would return, where it is there."""
+    def select(self, kind: str, property: str, nonempty: str = "", **equal: Any) -> list[Any]:
+        """One property of every object that :meth:`find` would return, where it is there.
+
+        ``nonempty`` names a text property: objects in which it is empty are passed over, by index.
+        """
         where, values = self._where(kind, equal)
+        if nonempty:
+            where += f" AND json_extract(properties, '$.{nonempty}') > ''"
         rows = self._connection.execute(
             f"SELECT json_extract(properties, '$.{property}'), json_type(properties, '$.{property}')"
             f" FROM objects WHERE {where} ORDER BY sequence",

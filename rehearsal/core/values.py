@@ -215,14 +215,20 @@ def without(value: Any, paths: frozenset[str], path: str = "") -> Any:
 
 
 def with_unknowns(value: Any, within: Mapping[str, frozenset[str]], path: str = "") -> Any:
-    """The value with unknowns for the names that a path's objects lack; lists count for nothing in a path."""
+    """The value with unknowns for the names that a path's objects lack; lists count for nothing in a path.
+
+    A name with ``!`` behind it is unknown where it is given, because the answer has another shape.
+    """
     if not within:
         return value
     if isinstance(value, Mapping):
         inner = {
             key: with_unknowns(item, within, f"{path}.{key}" if path else key) for key, item in value.items()
         }
-        return {**dict.fromkeys(within.get(path, ()), UNKNOWN), **inner}
+        names = within.get(path, frozenset())
+        lacking = dict.fromkeys((name for name in names if not name.endswith("!")), UNKNOWN)
+        reshaped = dict.fromkeys((key for key in inner if f"{key}!" in names), UNKNOWN)
+        return {**lacking, **inner, **reshaped}
     if isinstance(value, list):
         return [with_unknowns(item, within, path) for item in value]
     return value

@@ -19,6 +19,7 @@ from .world import (
     INTERFACE,
     NETWORK,
     PROXIMITY,
+    ROLE,
     SCALE_SET,
     SECURITY_GROUP,
     SUBNET,
@@ -320,6 +321,31 @@ def test_a_preview_does_not_know_an_address_or_a_principal_that_is_yet_to_be_mad
     inputs = {"resourceGroupName": "fabric", **world.scale_set(identity={"type": "SystemAssigned"})}
     nodes = world.engine.preview(SCALE_SET, "nodes", inputs)
     assert nodes["identity"] == {"type": "SystemAssigned", "principalId": UNKNOWN, "tenantId": UNKNOWN}
+
+
+def test_the_preview_of_any_change_of_a_set_seems_to_replace_a_role_given_to_its_own_principal(world):
+    """The real provider has this too: an update makes every output unknown. The update itself replaces nothing."""
+    system = {"identity": {"type": "SystemAssigned"}}
+    nodes = world.up(SCALE_SET, "nodes", world.scale_set(**system))
+    role = {
+        "scope": world.group.id,
+        "principalId": nodes["identity"]["principalId"],
+        "roleDefinitionId": f"{SUBSCRIPTION}/providers/Microsoft.Authorization/roleDefinitions/"
+        "acdd72a7-3385-48ef-bd42-f606fba81ae7",
+    }
+    world.engine.up(ROLE, "reader", role)
+    inputs = {"resourceGroupName": "fabric", **world.scale_set(**system, sku={"capacity": 3})}
+    planned = world.engine.preview(SCALE_SET, "nodes", inputs)["identity"]["principalId"]
+    assert planned is UNKNOWN
+    assert world.engine.diff(ROLE, "reader", {**role, "principalId": planned}).replaces == ["principalId"]
+    after = world.up(SCALE_SET, "nodes", inputs)["identity"]["principalId"]
+    assert world.engine.diff(ROLE, "reader", {**role, "principalId": after}).changes == []
+
+
+def test_given_identities_come_back_as_a_map_that_a_preview_does_not_know(world):
+    given = {"type": "UserAssigned", "userAssignedIdentities": [UNKNOWN]}
+    inputs = {"resourceGroupName": "fabric", **world.scale_set(identity=given)}
+    assert world.engine.preview(SCALE_SET, "nodes", inputs)["identity"]["userAssignedIdentities"] is UNKNOWN
 
 
 def test_a_preview_makes_nothing(world):
