@@ -13,7 +13,7 @@ from enum import StrEnum
 from gpu_fabric.planning.collectives import Collective, Group, platform_of, predict
 from gpu_fabric.planning.gpus import get_gpu
 from gpu_fabric.planning.layout import Layout, Recompute, Training
-from gpu_fabric.planning.memory import WEIGHT_BYTES, worst_memory
+from gpu_fabric.planning.memory import WEIGHT_BYTES, gpu_capacity_gb, worst_memory
 from gpu_fabric.planning.step import Placement, StepEstimate, estimate_step
 from gpu_fabric.planning.transformer import get_model
 
@@ -146,7 +146,7 @@ def claims() -> tuple[Claim, ...]:
             "memory of that batch",
             "80 GB GPUs",
             f"{need:.0f} GB a GPU",
-            Verdict.CONTRADICTED,
+            Verdict.CONTRADICTED if need > gpu_capacity_gb(80) else Verdict.CONFIRMED,
             f"with full recomputation {fits.tokens} tokens fit; they take {fits.parts['compute']:.2f} s of compute, "
             f"{fits.seconds:.2f} s a step, an MFU of {fits.mfu:.1%}: the table's step time and MFU exclude each other",
         ),

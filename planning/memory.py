@@ -1,8 +1,9 @@
 """Memory of one GPU in a training step, part by part.
 
-Mixed precision with Adam: bf16 weights 2 bytes, gradients 4 bytes (2 with ZeRO-3, as FSDP keeps them), optimizer
-12 bytes (fp32 weight, two moments). Activations by arXiv 2205.05198 with a flash kernel: no score matrix, no dropout
-masks; sequence parallelism spreads everything over the tensor group. Estimated, not measured: allocators fragment.
+Mixed precision with Adam: weights 2 bytes (bf16, or fp8 with its transpose), gradients 2 bytes, optimizer 12 bytes
+(fp32 weight, two moments). Activations by arXiv 2205.05198 with a flash kernel: no score matrix, no dropout masks;
+sequence parallelism spreads everything over the tensor group. Estimated, not measured; checked against published
+runs, none of which may be refused (`training_measurements.csv`).
 """
 
 from __future__ import annotations
@@ -17,12 +18,24 @@ from gpu_fabric.planning.transformer import Transformer
 GB = 1e9
 OPTIMIZER_BYTES = 12
 WEIGHT_BYTES = 2
+GRADIENT_BYTES = 2
+LIVE_PARAMETERS = 1e9
+"""Gathered parameters that are kept besides the module at work (DeepSpeed's stage3_max_live_parameters)."""
 LOGIT_BYTES = 6
 """A logit in bf16 and its fp32 copy for the loss."""
-RUNTIME_GB = 4.0
+RUNTIME_GB = 3.0
 """CUDA context, NCCL's buffers, workspaces of the kernels; estimated."""
-ALLOCATOR_SHARE = 0.05
+ALLOCATOR_SHARE = 0.03
 """Lost to fragmentation; estimated."""
+
+
+def gpu_capacity_gb(memory_gb: float) -> float:
+    """10^9 bytes of a GPU that is sold with `memory_gb`: the vendors' gigabytes are 2^30 bytes (H100: 81559 MiB)."""
+    return memory_gb * 2**30 / GB * USABLE_SHARE
+
+
+USABLE_SHARE = 0.99
+"""Of the memory, what the driver leaves."""
 
 
 @dataclass(frozen=True)
@@ -109,20 +122,25 @@ def layer_activation_bytes(training: Training, layout: Layout, layer: int) -> fl
     if layout.recompute is Recompute.FULL:
         return 2.0 * tokens * model.hidden
     kv = 2 * model.kv_heads * model.head_dim
-    attention = 4 * model.hidden + model.hidden + kv
+    # bf16: inputs of both norms, queries, keys, values, attention's output, feed-forward's first product.
+    plain = 4 * model.hidden + kv
     if model.latent_attention is not None:
         latent = model.latent_attention
-        per_head = 2 * (latent.nope_dim + latent.rope_dim) + 2 * latent.value_dim
-        attention = 4 * model.hidden + model.heads * per_head
-    inner = 3 if model.gated else 2
-    if model.is_moe_layer(layer) and model.moe is not None:
-        routed = model.moe.top_k * (2 * model.hidden + inner * model.moe.ffn)
-        feed_forward = model.hidden + routed + model.moe.shared * inner * model.moe.ffn
-    else:
-        feed_forward = model.hidden + inner * model.ffn
-    if layout.recompute is Recompute.SELECTIVE:
-        feed_forward = 2 * model.hidden
-    return 2.0 * tokens * (attention + feed_forward)
+        plain = 2 * model.hidden + model.heads * (
+            2 * (latent.nope_dim + latent.rope_dim) + 2 * latent.value_dim
+        )
+    # What only matrix products read: outputs of both norms, and the feed-forward's activation. fp8 keeps them in fp8.
+    read = 2 * model.hidden
+    first = 2 if model.gated else 1
+    if layout.recompute is not Recompute.SELECTIVE:
+        if model.is_moe_layer(layer) and model.moe is not None:
+            experts = model.moe.top_k + model.moe.shared
+            plain += experts * first * model.moe.ffn + model.moe.top_k * model.hidden
+            read += experts * model.moe.ffn + model.moe.top_k * model.hidden
+        else:
+            plain += first * model.ffn
+            read += model.ffn
+    return tokens * (2.0 * plain + (1.0 if training.precision is Precision.FP8 else 2.0) * read)
 
 
 def in_flight(stage: int, layout: Layout, microbatches: int, cut: int = 0) -> float:
@@ -144,8 +162,6 @@ def stage_memory(
     shape = stage_shapes(tuple(split))[stage]
     parameters = stage_parameters(model, shape, layout)
     shards = layout.shard_gpus
-    weight_bytes = WEIGHT_BYTES + (1 if training.precision is Precision.FP8 else 0)
-    gradient_bytes = 2 if layout.zero == 3 else 4
     microbatches = layout.microbatches(training)
     kept = sum(count * layer_activation_bytes(training, layout, layer) for layer, count in shape.kinds(model))
     activations = kept * in_flight(stage, layout, microbatches, cut)
@@ -159,9 +175,11 @@ def stage_memory(
         dense = max(model.layer_parameters(layer) for layer, _ in shape.kinds(model))
         if model.moe is not None and layout.expert > 1:
             dense -= model.expert_parameters() * (1 - 1 / layout.expert)
-        gathered = 2 * WEIGHT_BYTES * dense / layout.tensor
-    weights = weight_bytes * parameters / (shards if layout.zero == 3 else 1)
-    gradients = gradient_bytes * parameters / (shards if layout.zero >= 2 else 1)
+        matrix = model.hidden * max(model.ffn, model.hidden)
+        alive = min(2.0 * dense, max(2.0 * LIVE_PARAMETERS, matrix + LIVE_PARAMETERS))
+        gathered = WEIGHT_BYTES * alive / layout.tensor
+    weights = WEIGHT_BYTES * parameters / (shards if layout.zero == 3 else 1)
+    gradients = GRADIENT_BYTES * parameters / (shards if layout.zero >= 2 else 1)
     optimizer = OPTIMIZER_BYTES * parameters / (shards if layout.zero >= 1 else 1)
     used = (weights + gradients + optimizer + activations + logits + gathered) / GB
     return Memory(

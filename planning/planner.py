@@ -18,7 +18,13 @@ from gpu_fabric.planning.compute import stage_compute
 from gpu_fabric.planning.errors import PlanningError
 from gpu_fabric.planning.layout import Layout, Recompute, Training, layout_problems, split_layers
 from gpu_fabric.planning.link import LinkModel
-from gpu_fabric.planning.memory import memory_problem, stage_memory, stage_shapes
+from gpu_fabric.planning.memory import (
+    GRADIENT_BYTES,
+    gpu_capacity_gb,
+    memory_problem,
+    stage_memory,
+    stage_shapes,
+)
 from gpu_fabric.planning.regions import closest_partner
 from gpu_fabric.planning.spec import Cluster, FabricSpec, LayoutHints
 from gpu_fabric.planning.step import Placement, StepEstimate, estimate_step, step_bound
@@ -34,8 +40,6 @@ KEEP = 4
 """Candidates of one placement that are ranked."""
 EXTRA_IN_FLIGHT = (2, 0, 1, 4, 8)
 """Extra microbatches before a link between clouds: the first is searched with, the others refine the best."""
-MEMORY_MARGIN = 0.98
-"""Share of a GPU's memory that a plan may fill."""
 
 
 @dataclass(frozen=True)
@@ -235,7 +239,7 @@ def _candidates(
 
 def _memory_limit(clusters: Sequence[Cluster], counts: Sequence[int], stage: int) -> float:
     cluster = clusters[0] if stage < counts[0] else clusters[-1]
-    return cluster.size.gpu.memory_gb * MEMORY_MARGIN
+    return gpu_capacity_gb(cluster.size.gpu.memory_gb)
 
 
 def _compute_bound(training: Training, trial: _Trial) -> float:
@@ -415,7 +419,7 @@ def _findings(training: Training, split: Candidate | None, link: LinkModel | Non
     found = []
     model = training.model
     if split is not None and link is not None and model.tied_embeddings:
-        size = 4.0 * model.head_parameters
+        size = float(GRADIENT_BYTES * model.head_parameters)
         found.append(
             f"{model.name} ties its output projection to the embedding, and the cut puts them on two clouds: "
             f"{size / 1e9:.2f} GB of gradients are reduced over the link each step "
@@ -492,7 +496,8 @@ def _nothing(training: Training, clusters: Sequence[Cluster], divided: int, near
             "use a global batch with more divisors, or fewer fixed sizes in training.layout"
         )
     smallest = min(clusters, key=lambda cluster: cluster.size.gpu.memory_gb).size
-    states = training.model.parameters * BYTES_OF_STATES / (smallest.gpu.memory_gb * STATES_SHARE * 1e9)
+    capacity = gpu_capacity_gb(smallest.gpu.memory_gb) * STATES_SHARE * 1e9
+    states = training.model.parameters * BYTES_OF_STATES / capacity
     nodes = math.ceil(states / smallest.gpu.count)
     return (
         f"{path}: {training.model.name} does not fit; it needs at least {nodes} nodes of {smallest.name} "

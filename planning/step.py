@@ -16,7 +16,7 @@ from gpu_fabric.planning.collectives import Collective, Group, Platform, predict
 from gpu_fabric.planning.compute import PLANNER_STACK, StepConstants, stage_compute, step_constants
 from gpu_fabric.planning.layout import Layout, Training, split_layers
 from gpu_fabric.planning.link import LinkModel
-from gpu_fabric.planning.memory import StageShape, stage_parameters, stage_shapes
+from gpu_fabric.planning.memory import GRADIENT_BYTES, StageShape, stage_parameters, stage_shapes
 from gpu_fabric.planning.schedule import (
     Hop,
     Schedule,
@@ -196,9 +196,12 @@ def _tied_embedding_seconds(training: Training, layout: Layout, placement: Place
     model = training.model
     if not model.tied_embeddings or layout.pipeline == 1:
         return 0.0
-    size = 4.0 * model.head_parameters / (layout.tensor * (layout.data if layout.zero else 1))
+    size = GRADIENT_BYTES * model.head_parameters / (layout.tensor * (layout.data if layout.zero else 1))
     if placement.cut and placement.link is not None:
-        return placement.link.transfer_seconds(4.0 * model.head_parameters) + placement.link.rtt_ms / 1e3
+        return (
+            placement.link.transfer_seconds(GRADIENT_BYTES * model.head_parameters)
+            + placement.link.rtt_ms / 1e3
+        )
     return predict(Collective.ALL_REDUCE, size, Group(placement.platforms[0], 2, 1)).seconds
 
 

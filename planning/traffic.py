@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from gpu_fabric.planning.collectives import Collective, Group, Platform, busbw_factor, predict
 from gpu_fabric.planning.layout import Layout, Recompute, Training
-from gpu_fabric.planning.memory import WEIGHT_BYTES, StageShape, stage_parameters
+from gpu_fabric.planning.memory import GRADIENT_BYTES, WEIGHT_BYTES, StageShape, stage_parameters
 from gpu_fabric.planning.parallel import groups_of
 from gpu_fabric.planning.transformer import Transformer
 
@@ -112,7 +112,7 @@ def _data(
     local = stage_parameters(model, shape, layout)
     rows: list[Traffic] = []
     if layout.zero < 3:
-        gradients, weights = 4.0 * local, WEIGHT_BYTES * local
+        gradients, weights = float(GRADIENT_BYTES) * local, float(WEIGHT_BYTES) * local
         if layout.zero == 0:
             return [Traffic(Dimension.DATA, Collective.ALL_REDUCE, gradients, 1, When.STEP, shard)]
         rows.append(Traffic(Dimension.DATA, Collective.REDUCE_SCATTER, gradients, 1, When.STEP, shard))

