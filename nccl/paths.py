@@ -21,8 +21,22 @@ TOPOLOGY: Final = f"{DIRECTORY}/topology.xml"
 
 ENTRYPOINT: Final = "/usr/local/bin/gpu-fabric-entrypoint"
 
-SETUP: Final = "/usr/local/sbin/gpu-fabric-setup"
-"""The one script that cloud-init runs."""
+LIBRARY: Final = "/usr/local/lib/gpu-fabric"
 
-SETUP_STATUS: Final = "/var/lib/gpu-fabric/setup.status"
-"""One line: `running STEP`, `failed STEP (exit N)` or `ready`."""
+SETUP: Final = f"{LIBRARY}/setup.py"
+"""The runner of the node's setup, which `READY_UNIT` starts at every boot."""
+
+SETUP_PLAN: Final = f"{DIRECTORY}/setup.json"
+"""The steps that the runner takes, in order."""
+
+READY_UNIT: Final = "/etc/systemd/system/gpu-fabric-ready.service"
+"""Active when the node is ready, failed when a step failed: other units can order themselves after it."""
+
+READY_WANTED: Final = "/etc/systemd/system/multi-user.target.d/gpu-fabric.conf"
+"""Makes systemd start the unit at every boot, without a link that somebody must make."""
+
+READY: Final = "/run/gpu-fabric/ready.json"
+"""State of this boot as JSON: `state` is running, ready or failed; `step` and `reason` say where and why."""
+
+STEPS: Final = "/var/lib/gpu-fabric/steps"
+"""One status file a step: pending, running, ok, skipped or failed, with reason and time."""

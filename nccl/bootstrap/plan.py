@@ -1,0 +1,214 @@
+"""The steps of a node's setup, in order, as the runner on the node reads them (`paths.SETUP_PLAN`).
+
+A step is a name, the function that does it (`do`), and that function's arguments. A step that a node does not need
+stays in the list and says why, so that an operator sees the same steps on every node.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final
+
+from gpu_fabric.nccl import paths
+from gpu_fabric.nccl.bootstrap.files import BootstrapInputError, NodeFile
+from gpu_fabric.nccl.environment import Environment
+from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
+from gpu_fabric.nccl.hardware.nvlink import nvlink
+
+COMMAND_SECONDS: Final = 3_600
+"""The longest that one of the user's commands may take."""
+
+
+@dataclass(frozen=True)
+class CrossCloudRoutes:
+    """The way to the other cloud.
+
+    The defaults are ExpressRoute's: it carries 1500 bytes and fragments above 1400 (Microsoft, azure docs,
+    expressroute-about-virtual-network-gateways.md); 1360 is 1400 less the IP and TCP headers.
+    """
+
+    prefixes: tuple[str, ...]
+    """IPv4 networks of the other cloud."""
+    bandwidth_mbps: float
+    """10^6 bit/s of the link; with `rtt_ms` it sets how far a socket's buffers may grow."""
+    rtt_ms: float
+    gateway: str | None = None
+    """None: the default route's."""
+    device: str | None = None
+    """Network interface; None: the default route's."""
+    mtu: int = 1400
+    mss: int = 1360
+
+    def __post_init__(self) -> None:
+        problems = [*self._problems()]
+        if problems:
+            raise BootstrapInputError("; ".join(problems))
+
+    def _problems(self) -> Iterator[str]:
+        if not self.prefixes:
+            yield "prefixes: name the networks of the other cloud"
+        for prefix in self.prefixes:
+            try:
+                network = ipaddress.IPv4Network(prefix)
+            except ValueError as error:
+                yield f"prefixes: {error}; write an IPv4 network such as 10.20.0.0/16"
+            else:
+                if network.prefixlen == 0:
+                    yield "prefixes: 0.0.0.0/0 is not the other cloud's network"
+        if not 576 <= self.mtu <= 9001:
+            yield f"mtu: {self.mtu} is not between 576 and 9001"
+        if self.mss > self.mtu - 40:
+            yield f"mss: {self.mss} does not fit into {self.mtu} bytes with 40 bytes of headers: use {self.mtu - 40}"
+        for name in ("bandwidth_mbps", "rtt_ms"):
+            if getattr(self, name) <= 0:
+                yield f"{name}: must be above 0, not {getattr(self, name)}"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a node does at its start besides writing its files; each part can be left out."""
+
+    commands_before: tuple[str, ...] = ()
+    """bash, each a step of its own, before everything else."""
+    commands_after: tuple[str, ...] = ()
+    scratch: str | None = "/scratch"
+    """Where the local NVMe disks are mounted; None leaves them alone."""
+    hold_packages: bool = True
+    limits: bool = True
+    containers: bool = False
+    """Whether container runtimes get our files and no limit on locked memory."""
+    routes: CrossCloudRoutes | None = None
+    tag: bool = False
+    """Whether the node writes its state to a tag of its own instance, which its role must allow."""
+    image: str | None = None
+    """A row of images.toml; None takes the environment's image."""
+    patience_seconds: int = 900
+    """The longest that the image's services and the devices may take."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the runner reads, and the modules of ours that it loads."""
+
+    document: dict[str, Any]
+    modules: tuple[str, ...] = field(default=())
+
+
+@cache
+def _table() -> dict[str, Any]:
+    text = files("gpu_fabric.nccl.bootstrap").joinpath("images.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def plan(row: NodeSize, environment: Environment, written: Sequence[NodeFile], setup: Setup) -> Plan:
+    """The steps of this node. `written` are the files whose content the node checks."""
+    steps = [*_steps(row, environment, written, setup)]
+    if setup.patience_seconds != Setup.patience_seconds:
+        for step in steps:
+            if step["do"] in WAITING:
+                step.update(seconds=setup.patience_seconds, within=setup.patience_seconds + 60)
+    modules = tuple(dict.fromkeys(step["do"] for step in steps if step["do"] in MODULES))
+    document: dict[str, Any] = {"size": row.name, "steps": steps}
+    if setup.tag:
+        document["tag"] = row.cloud.value
+        modules += ("tag",)
+    return Plan(document, modules)
+
+
+WAITING: Final = ("services", "gpus", "efa", "infiniband")
+"""Steps that wait for somebody else."""
+
+MODULES: Final = ("efa", "infiniband", "scratch", "containers", "routes")
+"""Steps that are a file of their own, so that a node gets only those that it needs."""
+
+
+def _commands(kind: str, commands: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for number, run in enumerate(commands, 1):
+        yield {"name": f"{kind}-{number}", "do": "command", "run": run, "within": COMMAND_SECONDS}
+
+
+def _skipped(name: str, reason: str) -> dict[str, Any]:
+    return {"name": name, "do": "skip", "reason": reason}
+
+
+def _steps(
+    row: NodeSize, environment: Environment, written: Sequence[NodeFile], setup: Setup
+) -> Iterator[dict[str, Any]]:
+    table = _table()
+    image = table["images"].get(setup.image or environment.situation.image, table["images"]["other"])
+
+    yield from _commands("before", setup.commands_before)
+    joined = nvlink(row.gpu.model, row.gpu.count)
+    manager = "nvidia-fabricmanager.service" if joined is not None and joined.switched else ""
+    units = [unit.replace("{fabricmanager}", manager) for unit in image["units"]]
+    yield {"name": "services", "do": "services", "units": [u for u in units if u not in ("", "?")]}
+    yield {"name": "gpus", "do": "gpus", "count": row.gpu.count}
+    yield _fabric(row)
+    if setup.hold_packages:
+        yield {"name": "packages", "do": "hold", "patterns": image["hold"]}
+    else:
+        yield _skipped("packages", "not asked for")
+    yield (
+        {"name": "limits", "do": "limits", **table["limits"]}
+        if setup.limits
+        else _skipped("limits", "not asked for")
+    )
+    yield _scratch(row, table, image, setup)
+    yield {"name": "files", "do": "files", "sums": {file.path: file.sha256[:12] for file in written}}
+    if any(file.path == paths.TOPOLOGY for file in written):
+        active = environment.values.get("NCCL_TOPO_FILE") == paths.TOPOLOGY
+        yield {"name": "topology", "do": "topology", "path": paths.TOPOLOGY, "active": active}
+    else:
+        yield _skipped("topology", f"no layout of {row.name} is published")
+    yield (
+        {"name": "containers", "do": "containers"}
+        if setup.containers
+        else _skipped("containers", "not asked for")
+    )
+    yield _routes(setup.routes)
+    yield from _commands("after", setup.commands_after)
+
+
+def _fabric(row: NodeSize) -> dict[str, Any]:
+    table = _table()
+    if row.fabric is Fabric.EFA:
+        pages = table["efa"]["hugepages"]
+        return {"name": "fabric", "do": "efa", "count": row.fabric_ports, "pages": pages}
+    if row.fabric is Fabric.INFINIBAND:
+        return {
+            "name": "fabric",
+            "do": "infiniband",
+            "count": row.fabric_ports,
+            "gbps": int(row.fabric_port_gbps),
+            "module": table["infiniband"]["module"],
+        }
+    return _skipped("fabric", f"{row.name} has no fast fabric")
+
+
+def _scratch(row: NodeSize, table: dict[str, Any], image: dict[str, Any], setup: Setup) -> dict[str, Any]:
+    if setup.scratch is None:
+        return _skipped("scratch", "not asked for")
+    if not row.local_nvme_gb:
+        return _skipped("scratch", f"{row.name} has no local NVMe disks")
+    return {
+        "name": "scratch",
+        "do": "scratch",
+        "mount": setup.scratch,
+        "models": table["clouds"][row.cloud.value]["disks"],
+        "bytes": int(row.local_nvme_gb * 10**9),
+        **(
+            {"image_mount": image["image_mount"]} if row.cloud is Cloud.AWS and "image_mount" in image else {}
+        ),
+    }
+
+
+def _routes(routes: CrossCloudRoutes | None) -> dict[str, Any]:
+    if routes is None:
+        return _skipped("routes", "no other cloud")
+    given = {name: value for name, value in vars(routes).items() if value is not None}
+    return {"name": "routes", "do": "routes", **given, "prefixes": list(routes.prefixes)}

@@ -1,0 +1,54 @@
+"""What a container must have to reach the fabric: no limit on locked memory, and our files inside it."""
+
+import json
+import os
+
+EDITS = {
+    "env": ["NCCL_CONF_FILE=/etc/gpu-fabric/nccl.conf"],
+    "mounts": [
+        {"hostPath": path, "containerPath": path, "options": ["ro", "nosuid", "nodev", "bind"]}
+        for path in ("/etc/gpu-fabric", "/usr/local/bin/gpu-fabric-entrypoint")
+    ],
+}
+# Container Device Interface: Docker, containerd, CRI-O and podman all take `--device gpu-fabric.io/node=files`.
+CDI = {
+    "cdiVersion": "0.5.0",
+    "kind": "gpu-fabric.io/node",
+    "devices": [{"name": "files", "containerEdits": EDITS}],
+}
+DOCKER = "/etc/docker/daemon.json"
+
+
+def docker(host):
+    try:
+        settings = json.loads(host.read(DOCKER) or "{}")
+    except ValueError as error:
+        raise host.Fail(f"{DOCKER} is not JSON: {error}") from None
+    ulimits = settings.setdefault("default-ulimits", {})
+    ulimits["memlock"] = {"Name": "memlock", "Soft": -1, "Hard": -1}
+    settings.setdefault("features", {}).setdefault("cdi", True)
+    if not host.put(DOCKER, json.dumps(settings, indent=1) + "\n"):
+        return "docker"
+    if host.run("docker", "ps", "--quiet", check=False).strip():
+        return "docker (after its next restart: containers are running)"
+    host.run("systemctl", "try-restart", "docker.service")
+    return "docker"
+
+
+def run(host):
+    done = []
+    runtimes = [name for name in ("docker", "nerdctl", "crio", "podman", "enroot") if host.has(name)]
+    if not runtimes:
+        raise host.Skip("no container runtime here")
+    host.put("/etc/cdi/gpu-fabric.json", json.dumps(CDI, indent=1) + "\n")
+    if "docker" in runtimes:
+        done.append(docker(host))
+    if os.path.isdir("/etc/enroot/mounts.d"):
+        rows = [
+            f"{edit['hostPath']} {edit['containerPath']} none x-create=auto,bind,ro,nosuid,nodev\n"
+            for edit in EDITS["mounts"]
+        ]
+        host.put("/etc/enroot/mounts.d/50-gpu-fabric.fstab", "".join(rows))
+        host.put("/etc/enroot/environ.d/50-gpu-fabric.env", "".join(f"{line}\n" for line in EDITS["env"]))
+        done.append("enroot")
+    return ", ".join([*done, "CDI device gpu-fabric.io/node=files"])

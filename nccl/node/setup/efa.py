@@ -1,0 +1,26 @@
+"""What an EFA node waits for: all its devices as libfabric opens them, and the pages that they take."""
+
+import re
+import shutil
+
+
+def devices(host):
+    """Not what sysfs lists: Blackwell nodes have RDMA cards there that are not EFA."""
+    shown = host.run(shutil.which("fi_info") or "/opt/amazon/efa/bin/fi_info", "-p", "efa", check=False)
+    return len(set(re.findall(r"^\s*domain: (\S+?)(?:-(?:rdm|dgrm))?$", shown, re.M)))
+
+
+def run(host, count, pages, seconds=900):
+    def look():
+        found = devices(host)
+        return None if found == count else f"fi_info lists {found} of {count} EFA devices"
+
+    host.until(look, seconds)
+    path = "/proc/sys/vm/nr_hugepages"
+    if int(host.read(path, "0")) < pages:
+        host.put("/etc/sysctl.d/90-gpu-fabric.conf", f"vm.nr_hugepages = {pages}\n")
+        host.run("sysctl", "-w", f"vm.nr_hugepages={pages}")
+    have = int(host.read(path, "0"))
+    if have < pages:
+        raise host.Fail(f"the kernel gave {have} of {pages} hugepages: its memory is in pieces, reboot")
+    return f"{count} devices, {have} hugepages of 2 MiB"

@@ -1,0 +1,337 @@
+#!/usr/bin/env python3
+"""Set this node up in numbered steps, and end ready or failed with the step named.
+
+    setup.py run | status | wait | stopped | undo STEP
+
+Started by gpu-fabric-ready.service at every boot: each step looks first and changes only what differs, so a run
+that was killed is simply run again. State: /run/gpu-fabric/ready.json (gone after a reboot), a status file a step
+in /var/lib/gpu-fabric/steps, a log a step in /var/log/gpu-fabric. Python 3.8, standard library only.
+"""
+
+import fcntl
+import glob
+import hashlib
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+PLAN = "/etc/gpu-fabric/setup.json"
+STEPS, LOGS, RUN = "/var/lib/gpu-fabric/steps", "/var/log/gpu-fabric", "/run/gpu-fabric"
+READY = RUN + "/ready.json"
+BOOT = "/proc/sys/kernel/random/boot_id"
+OK, FAILED, SKIPPED = 0, 1, 3
+
+
+# Raised by a step with the reason: the node does not need it, or it cannot be done.
+Skip = type("Skip", (Exception,), {})
+Fail = type("Fail", (Exception,), {})
+
+
+class Host:
+    """What the steps do to the node."""
+
+    Skip, Fail = Skip, Fail
+
+    def run(self, *argv, check=True, stdin=None):
+        """Standard output of a command, which is logged; `Fail` where it does not exist or, with `check`, fails."""
+        print("+", *argv, flush=True)
+        try:
+            done = subprocess.run(argv, input=stdin, capture_output=True, text=True)
+        except OSError as error:
+            raise Fail(f"{argv[0]}: {error.strerror}") from None
+        print(done.stdout + done.stderr, flush=True)
+        if check and done.returncode:
+            raise Fail(f"`{' '.join(argv)}` gave {done.returncode}: {(done.stderr or done.stdout).strip()}")
+        return done.stdout
+
+    def has(self, program):
+        return shutil.which(program) is not None
+
+    def read(self, path, default=""):
+        try:
+            with open(path) as file:
+                return file.read()
+        except OSError:
+            return default
+
+    def put(self, path, text):
+        """Write a file whole or not at all; whether that changed anything."""
+        if self.read(path, None) == text:
+            return False
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path + ".new", "w") as file:
+            file.write(text)
+        os.rename(path + ".new", path)
+        return True
+
+    def until(self, look, seconds):
+        """Call `look` until it returns None (all is well); `Fail` with its last words after that time."""
+        end = time.monotonic() + seconds
+        while True:
+            missing = look()
+            if missing is None:
+                return
+            if time.monotonic() > end:
+                raise Fail(f"{missing} after {seconds} s")
+            time.sleep(0.5)
+
+
+# ---- steps ----------------------------------------------------------------------------------------------------------
+
+
+def digest(text):
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def command(host, run):
+    """The user's own bash, once: again only if it was killed or its text has changed."""
+    stamp = f"{STEPS}/{digest(run)}.done"
+    if os.path.exists(stamp):
+        raise Skip("has run on this node already")
+    code = subprocess.call(["bash", "-euo", "pipefail", "-c", run])
+    if code:
+        raise Fail(f"exit {code}; its output is in the log")
+    host.put(stamp, run)
+
+
+def skip(host, reason):
+    raise Skip(reason)
+
+
+def services(host, units, seconds=900):
+    """Wait for the image's own services. `unit?` may be absent from the image."""
+    waiting = list(units)
+
+    def look():
+        for name in list(waiting):
+            unit = name.rstrip("?")
+            shown = host.run("systemctl", "show", "-p", "LoadState,ActiveState", unit)
+            absent = "LoadState=not-found" in shown
+            if absent and unit == name:
+                raise Fail(f"{unit} does not exist: is this the GPU image of the cloud?")
+            if "ActiveState=failed" in shown:
+                raise Fail(f"{unit} has failed: see journalctl -u {unit}")
+            if absent or "ActiveState=active" in shown:
+                waiting.remove(name)
+        return f"still waiting for {', '.join(waiting)}" if waiting else None
+
+    host.until(look, seconds)
+
+
+def gpus(host, count, seconds=900):
+    def look():
+        found = host.run("nvidia-smi", "-L", check=False).count("GPU ")
+        return None if found == count else f"nvidia-smi lists {found} of {count} GPUs"
+
+    host.until(look, seconds)
+
+
+def hold(host, patterns):
+    """Keep drivers and kernel as the image has them: an upgrade of one alone breaks the GPUs."""
+    if not host.has("apt-mark"):
+        raise Skip("no apt here: this image's repository pins its releases")
+    shown = host.run("dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *patterns, check=False)
+    names = set(re.findall("^(.+) installed$", shown, re.M)) - set(host.run("apt-mark", "showhold").split())
+    if names:
+        host.run("apt-mark", "hold", *sorted(names))
+    return f"{len(names)} packages newly held"
+
+
+def limits(host, memlock, stack, nofile):
+    """For logins, and for what systemd starts: a Slurm daemon does not read limits.d."""
+    kinds = {"memlock": memlock, "stack": stack, "nofile": nofile}
+    rows = [f"{who} - {name} {value}\n" for name, value in kinds.items() for who in ("*", "root")]
+    host.put("/etc/security/limits.d/90-gpu-fabric.conf", "".join(rows))
+    text = (
+        f"[Manager]\nDefaultLimitMEMLOCK=infinity\nDefaultLimitSTACK={stack}K\nDefaultLimitNOFILE={nofile}\n"
+    )
+    if host.put("/etc/systemd/system.conf.d/90-gpu-fabric.conf", text):
+        host.run("systemctl", "daemon-reload")
+
+
+def files(host, sums):
+    """Our files are what was rendered."""
+    wrong = [path for path, expected in sums.items() if digest(host.read(path)) != expected]
+    if wrong:
+        raise Fail(f"not as rendered: {', '.join(wrong)}; launch the node anew or put them back")
+
+
+def topology(host, path, active):
+    """NCCL says at INFO level only that a topology file is absent, and fails hard on another version."""
+    if not re.match(r'\s*(<!--.*?-->\s*)*<system\s[^>]*version="1"', host.read(path), re.S):
+        raise Fail(f"{path} is missing, or is not a topology file of version 1")
+    if not os.stat(path).st_mode & 4:
+        raise Fail(f"{path} cannot be read by everybody")
+    if active and f"\nNCCL_TOPO_FILE={path}\n" not in host.read("/etc/gpu-fabric/nccl.conf"):
+        raise Fail(f"nccl.conf does not name {path}")
+    return "active" if active else "installed, not active"
+
+
+# ---- the run --------------------------------------------------------------------------------------------------------
+
+
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def record(host, document, row=None):
+    """The readiness file, and the status file of one step."""
+    for path, content in ((f"{STEPS}/{row and row['step']}.json", row), (READY, document)):
+        if content:
+            host.put(path, json.dumps(content, indent=1) + "\n")
+
+
+def say(text):
+    """On the serial console, which an operator can read although nothing else works."""
+    print(text, flush=True)
+    try:
+        with open("/dev/console", "w") as console:
+            console.write(f"\r{text}\r\n")
+    except OSError:
+        pass
+
+
+def attempt(step, path):
+    """Run one step as a process of its own, its output in its log; returns (state, reason)."""
+    with open(path, "a+") as log:
+        print("----", now(), file=log, flush=True)
+        start = log.tell()
+        argv = [sys.executable, "-B", __file__, "step", json.dumps(step)]
+        try:
+            code = subprocess.call(argv, stdout=log, stderr=log, timeout=step.get("within", 960))
+        except subprocess.TimeoutExpired as error:
+            return "failed", f"took longer than {error.timeout} s"
+        log.seek(start)
+        last = log.read().strip().split("\n")[-1]
+    state = {OK: "ok", SKIPPED: "skipped"}.get(code, "failed")
+    return state, last[3:] or None if last[:2] == "=>" else last
+
+
+def one_step(host, text):
+    """The process of one step: its last line says what came of it."""
+    given = json.loads(text)
+    function = globals().get(given.pop("do")) or importlib.import_module(json.loads(text)["do"]).run
+    for name in ("name", "within"):
+        given.pop(name, None)
+    try:
+        print("=>", function(host, **given) or "")
+    except (Skip, Fail) as reason:
+        print("=>", " ".join(str(reason).split()))
+        return SKIPPED if isinstance(reason, Skip) else FAILED
+    return OK
+
+
+def run(host):
+    for folder in (STEPS, LOGS, RUN):
+        os.makedirs(folder, exist_ok=True)
+    lock = open(RUN + "/lock", "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    begin, boot = time.monotonic(), host.read(BOOT).strip()
+    document = {
+        "state": "running",
+        "step": "plan",
+        "reason": None,
+        "boot_id": boot,
+        "started": now(),
+        "steps": [],
+    }
+    try:
+        plan = json.loads(host.read(PLAN))
+    except ValueError as error:
+        plan = {"steps": []}
+        document.update(state="failed", reason=f"{PLAN}: {error}")
+    for old in glob.glob(STEPS + "/*.json"):
+        os.unlink(old)
+    for number, step in enumerate(plan["steps"], 1):
+        row = {
+            "step": f"{number * 10:03d}-{step['name']}",
+            "state": "pending",
+            "reason": None,
+            "boot_id": boot,
+        }
+        document["steps"].append(row)
+        record(host, None, row)
+    for row, step in zip(document["steps"], plan["steps"]):
+        began = time.monotonic()
+        row.update(state="running", started=now())
+        document["step"] = row["step"]
+        record(host, document, row)
+        row["state"], row["reason"] = attempt(step, f"{LOGS}/{row['step']}.log")
+        row["seconds"] = round(time.monotonic() - began, 2)
+        record(host, document, row)
+        print(row["step"], row["state"], row["seconds"], "s", row["reason"] or "", flush=True)
+        if row["state"] == "failed":
+            document.update(state="failed", reason=row["reason"])
+            break
+    if document["state"] == "running":
+        document.update(state="ready", step=None)
+    document.update(finished=now(), seconds=round(time.monotonic() - begin, 2), size=plan.get("size"))
+    record(host, document)
+    where = f" at {document['step']}: {document['reason']}" if document["step"] else ""
+    say(f"gpu-fabric: {document['state']} in {document['seconds']} s{where}")
+    if "tag" in plan:
+        document["tag"] = importlib.import_module("tag").put(host, plan["tag"], document["state"] + where)
+        record(host, document)
+    return int(document["state"] != "ready")
+
+
+def readiness(host):
+    return json.loads(host.read(READY, "{}"))
+
+
+def status(host):
+    """0 ready, 1 failed, 2 neither yet."""
+    document = readiness(host)
+    print(json.dumps(document, indent=1))
+    return {"ready": 0, "failed": 1}.get(document.get("state"), 2)
+
+
+def wait(host):
+    """Until ready or failed for good; a run that was killed is given a minute to start again."""
+    last = time.monotonic()
+    while True:
+        document = readiness(host)
+        if document.get("finished"):
+            return status(host)
+        if document.get("state") == "running":
+            last = time.monotonic()
+        if time.monotonic() - last > 60:
+            say("gpu-fabric: failed: nothing runs, see systemctl status gpu-fabric-ready.service")
+            return 1
+        time.sleep(0.2)
+
+
+def stopped(host):
+    """After the service has stopped, however it did: no run is left looking as if it went on."""
+    document = readiness(host)
+    if document.get("state") == "running":
+        document.update(state="failed", reason=f"ended from outside: {os.environ.get('SERVICE_RESULT')}")
+        for row in document["steps"]:
+            if row["step"] == document["step"]:
+                row.update(state="failed", reason=document["reason"])
+                record(host, None, row)
+        record(host, document)
+        say(f"gpu-fabric: failed at {document['step']}: {document['reason']}")
+    return 0
+
+
+def undo(host, step):
+    print(importlib.import_module(step).undo(host))
+    return 0
+
+
+if __name__ == "__main__":
+    commands = {
+        "run": run,
+        "status": status,
+        "wait": wait,
+        "stopped": stopped,
+        "undo": undo,
+        "step": one_step,
+    }
+    sys.exit(commands[sys.argv[1]](Host(), *sys.argv[2:]))
