@@ -37,7 +37,8 @@ def free_count(tx: Transaction, subnet_id: str) -> int:
     subnet = tx.need(kinds.SUBNET, subnet_id)
     size = IPv4Network(subnet["cidrBlock"]).num_addresses - RESERVED_FIRST - RESERVED_LAST
     return size - sum(
-        len(used) for used in tx.select(kinds.NETWORK_INTERFACE, "privateIps", subnetId=subnet_id)
+        len(used)
+        for used in tx.select(kinds.NETWORK_INTERFACE, "privateIps", "privateIp", subnetId=subnet_id)
     )
 
 
@@ -52,7 +53,7 @@ def allocate(tx: Transaction, subnet_id: str, count: int) -> list[str]:
     network = IPv4Network(subnet["cidrBlock"])
     used = {
         int(IPv4Address(address))
-        for addresses in tx.select(kinds.NETWORK_INTERFACE, "privateIps", subnetId=subnet_id)
+        for addresses in tx.select(kinds.NETWORK_INTERFACE, "privateIps", "privateIp", subnetId=subnet_id)
         for address in addresses
     }
     first = int(network.network_address) + RESERVED_FIRST
@@ -80,6 +81,6 @@ def check_address(tx: Transaction, subnet_id: str, address: str) -> None:
     offset = int(wanted) - int(network.network_address)
     if offset < RESERVED_FIRST or wanted == network.broadcast_address:
         raise Refusal("InvalidParameterValue", f"Address is in subnet's reserved address range: {address}")
-    for addresses in tx.select(kinds.NETWORK_INTERFACE, "privateIps", subnetId=subnet_id):
+    for addresses in tx.select(kinds.NETWORK_INTERFACE, "privateIps", "privateIp", subnetId=subnet_id):
         if address in addresses:
             raise Refusal("InvalidIPAddress.InUse", f"The specified address is already in use: {address}")

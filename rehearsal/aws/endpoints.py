@@ -243,8 +243,8 @@ TABLE_ASSOCIATION = ResourceType(
     create=create_table_association,
     delete=lambda call: _drop(call, "routeTableIds", call.old["routeTableId"]),
     replaces=frozenset({"region", "routeTableId", "vpcEndpointId"}),
-    replaces_source="terraform-provider-aws service/ec2/vpc_endpoint_route_table_association.go, ForceNew; from "
-    "memory, unverified",
+    replaces_source="terraform-provider-aws service/ec2/vpc_endpoint_route_table_association.go at 16e76651, "
+    "ForceNew",
 )
 
 
@@ -277,8 +277,7 @@ SUBNET_ASSOCIATION_TYPE = ResourceType(
     create=create_subnet_association,
     delete=delete_subnet_association,
     replaces=frozenset({"region", "subnetId", "vpcEndpointId"}),
-    replaces_source="terraform-provider-aws service/ec2/vpc_endpoint_subnet_association.go, ForceNew; from memory, "
-    "unverified",
+    replaces_source="terraform-provider-aws service/ec2/vpc_endpoint_subnet_association.go at 07e0d0b9, ForceNew",
 )
 
 TYPES = (ENDPOINT, TABLE_ASSOCIATION, SUBNET_ASSOCIATION_TYPE)

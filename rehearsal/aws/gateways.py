@@ -111,8 +111,7 @@ GATEWAY_ATTACHMENT = ResourceType(
     create=create_gateway_attachment,
     delete=delete_gateway_attachment,
     replaces=frozenset({"internetGatewayId", "region", "vpcId"}),
-    replaces_source="terraform-provider-aws service/ec2/vpc_internet_gateway_attachment.go, ForceNew; from memory, "
-    "unverified",
+    replaces_source="terraform-provider-aws service/ec2/vpc_internet_gateway_attachment.go at 01c08000, ForceNew",
 )
 
 
@@ -209,7 +208,6 @@ EIP = ResourceType(
     replaces=frozenset(
         {
             "address",
-            "customerOwnedIpv4Pool",
             "domain",
             "ipamPoolId",
             "networkBorderGroup",
@@ -217,7 +215,7 @@ EIP = ResourceType(
             "region",
         }
     ),
-    replaces_source="terraform-provider-aws service/ec2/ec2_eip.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/ec2/ec2_eip.go at 01606926, ForceNew",
 )
 
 
@@ -275,7 +273,7 @@ ASSOCIATION = ResourceType(
             "region",
         }
     ),
-    replaces_source="terraform-provider-aws service/ec2/ec2_eip_association.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/ec2/ec2_eip_association.go at 01c08000, ForceNew",
 )
 
 

@@ -108,7 +108,7 @@ ROLE = ResourceType(
     same={"assumeRolePolicy": same_document},
     unordered=frozenset({"managedPolicyArns", "inlinePolicies"}),
     replaces=frozenset({"name", "namePrefix", "path"}),
-    replaces_source="terraform-provider-aws service/iam/role.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/iam/role.go at 0040ea69, ForceNew",
 )
 
 
@@ -147,7 +147,7 @@ ROLE_POLICY_TYPE = ResourceType(
     filled=frozenset({"namePrefix"}),
     same={"policy": same_document},
     replaces=frozenset({"name", "namePrefix", "role"}),
-    replaces_source="terraform-provider-aws service/iam/role_policy.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/iam/role_policy.go at 02f97af8, ForceNew",
 )
 
 
@@ -197,7 +197,7 @@ POLICY = ResourceType(
     filled=frozenset({"namePrefix"}),
     same={"policy": same_document},
     replaces=frozenset({"description", "name", "namePrefix", "path"}),
-    replaces_source="terraform-provider-aws service/iam/policy.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/iam/policy.go at 01ccd9a2, ForceNew",
 )
 
 
@@ -220,7 +220,7 @@ ATTACHMENT = ResourceType(
     doing={"create": "attaching IAM Policy to IAM Role"},
     create=create_attachment,
     replaces=frozenset({"policyArn", "role"}),
-    replaces_source="terraform-provider-aws service/iam/role_policy_attachment.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/iam/role_policy_attachment.go at 04c79849, ForceNew",
 )
 
 
@@ -268,7 +268,7 @@ PROFILE = ResourceType(
     defaults={"path": "/"},
     filled=frozenset({"namePrefix"}),
     replaces=frozenset({"name", "namePrefix", "path"}),
-    replaces_source="terraform-provider-aws service/iam/instance_profile.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/iam/instance_profile.go at 013f1736, ForceNew",
 )
 
 

@@ -43,9 +43,9 @@ KEY_PAIR = ResourceType(
     create=create,
     autoname="keyName",
     filled=frozenset({"keyNamePrefix"}),
-    same={"publicKey": lambda one, other: str(one).split()[:2] == str(other).split()[:2]},
+    same={"publicKey": lambda one, other: str(one).strip() == str(other).strip()},
     replaces=frozenset({"keyName", "keyNamePrefix", "publicKey", "region"}),
-    replaces_source="terraform-provider-aws service/ec2/ec2_key_pair.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/ec2/ec2_key_pair.go at 05bc9541, ForceNew",
 )
 
 TYPES = (KEY_PAIR,)

@@ -91,7 +91,7 @@ ACL = ResourceType(
     delete=delete,
     unordered=frozenset({"ingress", "egress", "subnetIds"}),
     replaces=frozenset({"region", "vpcId"}),
-    replaces_source="terraform-provider-aws service/ec2/vpc_network_acl.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/ec2/vpc_network_acl.go at 0620f2a6, ForceNew",
 )
 
 
@@ -133,7 +133,7 @@ RULE_TYPE = ResourceType(
             "toPort",
         }
     ),
-    replaces_source="terraform-provider-aws service/ec2/vpc_network_acl_rule.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/ec2/vpc_network_acl_rule.go at 07e0d0b9, ForceNew",
 )
 
 
@@ -164,8 +164,7 @@ ASSOCIATION_TYPE = ResourceType(
     create=create_association,
     delete=delete_association,
     replaces=frozenset({"networkAclId", "region", "subnetId"}),
-    replaces_source="terraform-provider-aws service/ec2/vpc_network_acl_association.go, ForceNew; from memory, "
-    "unverified",
+    replaces_source="terraform-provider-aws service/ec2/vpc_network_acl_association.go at 044fb317, ForceNew",
 )
 
 TYPES = (ACL, RULE_TYPE, ASSOCIATION_TYPE)

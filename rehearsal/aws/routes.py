@@ -152,7 +152,7 @@ TABLE = ResourceType(
     delete=delete_table,
     unordered=frozenset({"routes", "propagatingVgws"}),
     replaces=frozenset({"region", "vpcId"}),
-    replaces_source="terraform-provider-aws service/ec2/vpc_route_table.go, ForceNew; from memory, unverified",
+    replaces_source="terraform-provider-aws service/ec2/vpc_route_table.go at 02209241, ForceNew",
 )
 
 
@@ -255,8 +255,8 @@ ASSOCIATION_TYPE = ResourceType(
     update=update_association,
     check=check_association,
     replaces=frozenset({"gatewayId", "region", "subnetId"}),
-    replaces_source="terraform-provider-aws service/ec2/vpc_route_table_association.go, ForceNew; from memory, "
-    "unverified. The real id changes with an update; here it stays",
+    replaces_source="terraform-provider-aws service/ec2/vpc_route_table_association.go at 0be71beb, "
+    "ForceNew. The real id changes with an update; here it stays",
 )
 
 

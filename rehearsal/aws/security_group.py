@@ -305,8 +305,7 @@ DEFAULT_GROUP = ResourceType(
     defaults={"revokeRulesOnDelete": False},
     unordered=frozenset({"ingress", "egress"}),
     replaces=frozenset({"region", "vpcId"}),
-    replaces_source="terraform-provider-aws service/ec2/vpc_default_security_group.go, ForceNew; from memory, "
-    "unverified",
+    replaces_source="terraform-provider-aws service/ec2/vpc_default_security_group.go at 01f43111, ForceNew",
 )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from ..core.errors import Problem, Refusal
@@ -55,6 +56,15 @@ def update(call: Call) -> dict[str, Any]:
     return {**_state(call), "version": int(call.old.get("version", 1)) + 1}
 
 
+def recomputed(call: Call, changed: AbstractSet[str]) -> Iterable[str]:
+    return ("version",) if changed & {"value", "insecureValue", "description"} else ()
+
+
+def downgraded(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterable[str]:
+    """SSM refuses to take a parameter from the advanced tier to the standard one."""
+    return ("tier",) if old.get("tier") == "Advanced" and new.get("tier") == "Standard" else ()
+
+
 PARAMETER = ResourceType(
     token=kinds.SSM_PARAMETER,
     title="SSM Parameter",
@@ -66,10 +76,11 @@ PARAMETER = ResourceType(
     check=check,
     autoname="name",
     filled=frozenset({"value", "insecureValue"}),
-    recomputed=lambda call, changed: ("version",) if changed - {"tags"} else (),
-    replaces=frozenset({"name", "region"}),
-    replaces_source="terraform-provider-aws service/ssm/parameter.go, ForceNew; from memory, unverified. There a "
-    "change from Advanced to another tier replaces as well",
+    same={"tier": lambda old, new: new in (old, "Intelligent-Tiering")},
+    recomputed=recomputed,
+    replaces=frozenset({"dataType", "name", "region"}),
+    replaces_when=downgraded,
+    replaces_source="terraform-provider-aws service/ssm/parameter.go at 00735935, ForceNew and CustomizeDiff",
 )
 
 

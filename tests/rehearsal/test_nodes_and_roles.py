@@ -295,6 +295,23 @@ def test_a_name_is_there_once(aws, token, inputs, code):
     assert said(failed) == code
 
 
+@pytest.mark.parametrize(
+    ("change", "changed", "replaces"),
+    [
+        ({"value": "2"}, True, []),
+        ({"type": "SecureString"}, True, []),
+        ({"tier": "Standard"}, True, ["tier"]),
+        ({"tier": "Intelligent-Tiering"}, False, []),
+        ({"dataType": "aws:ec2:image"}, True, ["dataType"]),
+    ],
+)
+def test_what_replaces_a_parameter_and_what_does_not(aws, change, changed, replaces):
+    inputs = {"name": "/x", "type": "String", "value": "1", "tier": "Advanced", "dataType": "text"}
+    aws.up(PARAMETER, "x", inputs)
+    plan = aws.diff(PARAMETER, "x", {**inputs, **change})
+    assert (bool(plan.changes), list(plan.replaces)) == (changed, replaces)
+
+
 def test_a_parameter_that_is_not_there_is_not_made_up(aws):
     with pytest.raises(Failed) as failed:
         aws.invoke("aws:ssm/getParameter:getParameter", name="/mine/image")
