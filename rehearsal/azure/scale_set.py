@@ -38,7 +38,8 @@ from .machine import (
 from .resource import arm_type, at, changed_from
 
 MOST_IN_ONE_PLACEMENT_GROUP = 100
-"""compute docs virtual-machines/setup-infiniband.md: 100 by default, 300 by a request to support."""
+"""compute docs virtual-machines/setup-infiniband.md: 100 by default, up to 300 by a request to support: a switch
+(``quota``, singlePlacementGroup)."""
 MOST = 1000
 """compute docs virtual-machine-scale-sets-placement-groups.md: over several placement groups."""
 FAULT_DOMAINS = (1, 2, 3, 5)
@@ -78,7 +79,7 @@ def put(call: Call, target: Target) -> dict[str, Any]:
     single = inputs.get("singlePlacementGroup", mode == "Uniform")
     size = check(_machine(name, profile), target)
     _check_mode(inputs, mode, single, size)
-    _check_capacity(target, capacity, single)
+    _check_capacity(call, target, capacity, single)
     check_zones(inputs.get("zones"), target.location, target.id)
     check_offered(call, size, target.location)
     group = proximity_group(tx, inputs.get("proximityPlacementGroup"), target, size, inputs.get("zones"))
@@ -176,8 +177,9 @@ def _check_mode(inputs: Mapping[str, Any], mode: str, single: bool, size: Size) 
         )
 
 
-def _check_capacity(target: Target, capacity: int, single: bool) -> None:
-    most = MOST_IN_ONE_PLACEMENT_GROUP if single else MOST
+def _check_capacity(call: Call, target: Target, capacity: int, single: bool) -> None:
+    granted = call.faults.limit("singlePlacementGroup", MOST_IN_ONE_PLACEMENT_GROUP)
+    most = granted if single else MOST
     if capacity > most:
         # terraform-azurerm-nomad#6
         raise Refusal(

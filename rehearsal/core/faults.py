@@ -9,7 +9,8 @@ fails. It is read at every operation, so it can change between two commands. ``t
       "throttle": [{"type": "aws:ec2/*", "operation": "create", "first": 3}],
       "delay":    [{"type": "*", "operation": "create", "seconds": 0.2}],
       "fail":     [{"type": "aws:ec2/instance:Instance", "operation": "create", "first": 1,
-                    "when": "after", "code": "InternalError", "message": "…"}]
+                    "when": "after", "code": "InternalError", "message": "…"}],
+      "quota":    [{"name": "singlePlacementGroup", "value": 300}]
     }
 
 ``capacity``
@@ -25,6 +26,8 @@ fails. It is read at every operation, so it can change between two commands. ``t
     The first so many operations fail. ``when`` is ``before`` (nothing was done), ``after`` (it was done, and the
     answer was lost: the cloud has it, the engine does not know) or ``partial`` (it was done, the engine learns the
     id, and the object counts as half ready).
+``quota``
+    A limit of the account that support has moved. Which limits a cloud has is said where it refuses.
 """
 
 from __future__ import annotations
@@ -78,6 +81,12 @@ class Fail:
 
 
 @dataclass(frozen=True)
+class Quota:
+    name: str
+    value: int
+
+
+@dataclass(frozen=True)
 class Faults:
     """The switches that are on. An empty one is a good day."""
 
@@ -85,6 +94,7 @@ class Faults:
     throttle: tuple[Throttle, ...] = ()
     delay: tuple[Delay, ...] = ()
     fail: tuple[Fail, ...] = ()
+    quota: tuple[Quota, ...] = ()
     source: str = field(default="", compare=False)
 
     def available(self, size: str, place: str) -> int | None:
@@ -102,6 +112,10 @@ class Faults:
             ),
             None,
         )
+
+    def limit(self, name: str, usual: int) -> int:
+        """An account's limit: the usual one, or what a ``quota`` switch makes of it."""
+        return next((rule.value for rule in self.quota if rule.name == name), usual)
 
     def seconds(self, operation: str, type: str, name: str) -> float:
         """How much longer the operation takes."""
@@ -124,7 +138,7 @@ def _applies(rule: Throttle | Delay | Fail, operation: str, type: str, name: str
     )
 
 
-_RULES = {"capacity": Capacity, "throttle": Throttle, "delay": Delay, "fail": Fail}
+_RULES = {"capacity": Capacity, "throttle": Throttle, "delay": Delay, "fail": Fail, "quota": Quota}
 
 
 def load(path: Path | str | None = None) -> Faults:

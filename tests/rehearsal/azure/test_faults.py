@@ -116,6 +116,13 @@ def test_calls_that_come_too_fast_are_tried_again_three_times(world, faults):
     )
 
 
+def test_support_can_raise_the_limit_of_a_placement_group(world, faults):
+    faults(quota=[{"name": "singlePlacementGroup", "value": 120}])
+    world.up(SCALE_SET, "border", world.scale_set(sku={"capacity": 120}))
+    text = world.refused(SCALE_SET, "bad", world.scale_set(sku={"capacity": 121}))
+    assert "exceeds the total limit of '120' Virtual Machine instances" in text
+
+
 def test_a_call_can_be_made_to_fail_with_azures_own_words(world, faults):
     faults(fail=[{"type": SCALE_SET, "code": "QuotaExceeded", "message": "No cores are left."}])
     text = world.refused(SCALE_SET, "bad", world.scale_set())
