@@ -1,7 +1,7 @@
 """What differs between two topologies, as trees: devices that are missing or moved, attributes that changed.
 
-Devices are matched by bus id. A switch whose bus id only one side has is matched by what hangs below it, because
-invented switches (`ffff:ff:0N.0`) carry arbitrary ids and NCCL cares for the shape alone (NVIDIA/nccl issue 1843).
+Devices are matched by bus id. An invented switch (`ffff:ff:0N.0`), and a switch whose bus id only one side has, is
+matched by what hangs below it: NCCL cares for the shape alone (NVIDIA/nccl issue 1843).
 """
 
 from __future__ import annotations
@@ -145,19 +145,22 @@ def _identity(
 
 def _switch_names(first: Topology, second: Topology) -> dict[str, str]:
     """Bus ids of the first topology's switches → those of the second's with the same GPUs and NICs below."""
-    taken = {pci.busid for _, _, pci in second.devices()}
-    by_devices = {
-        _leaves(pci): pci.busid for _, _, pci in second.devices() if pci.kind == "switch" and _leaves(pci)
-    }
-    own = {pci.busid for _, _, pci in first.devices()}
-    return {
-        pci.busid: by_devices[_leaves(pci)]
-        for _, _, pci in first.devices()
-        if pci.kind == "switch"
-        and pci.busid not in taken
-        and _leaves(pci) in by_devices
-        and by_devices[_leaves(pci)] not in own
-    }
+    ours, theirs = _switches(first), _switches(second)
+    by_devices = {devices: busid for busid, devices in theirs.items()}
+    names = {}
+    for busid, devices in ours.items():
+        match = by_devices.get(devices, busid)
+        # Invented ids say nothing; a real switch is another one only if neither side knows the other's id.
+        invented = busid.startswith("ffff:") and match.startswith("ffff:")
+        if invented or (busid not in theirs and match not in ours):
+            names[busid] = match
+    return names
+
+
+def _switches(topology: Topology) -> dict[str, frozenset[str]]:
+    """Bus id → the GPUs and NICs below, for every switch that has any."""
+    found = {pci.busid: _leaves(pci) for _, _, pci in topology.devices() if pci.kind == "switch"}
+    return {busid: devices for busid, devices in found.items() if devices}
 
 
 def _leaves(switch: Pci) -> frozenset[str]:

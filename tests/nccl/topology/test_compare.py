@@ -36,6 +36,29 @@ def test_other_ids_for_invented_switches_are_no_difference() -> None:
     assert differences(GOOD, renamed) == []
 
 
+def two_switches(first: str, second: str) -> str:
+    """Two switches of these bus ids, a GPU below each."""
+    link = 'link_speed="16 GT/s" link_width="16"'
+    switches = "".join(
+        f'<pci busid="{busid}" class="0x060400" {link}><pci busid="0000:0{n}:00.0" class="0x030200" {link}/></pci>'
+        for n, busid in enumerate((first, second), 1)
+    )
+    return f'<system version="1"><cpu numaid="0">{switches}</cpu></system>'
+
+
+def test_invented_switches_in_another_order_are_no_difference() -> None:
+    ids = ("ffff:ff:01.0", "ffff:ff:02.0")
+    assert differences(two_switches(*ids), two_switches(*reversed(ids))) == []
+
+
+def test_real_switches_that_exchange_their_devices_are_a_difference() -> None:
+    ids = ("0000:45:00.0", "0000:56:00.0")
+    assert differences(two_switches(*ids), two_switches(*reversed(ids))) == [
+        "GPU 0000:01:00.0 moved from switch 0000:45:00.0 to switch 0000:56:00.0",
+        "GPU 0000:02:00.0 moved from switch 0000:56:00.0 to switch 0000:45:00.0",
+    ]
+
+
 def test_a_changed_attribute_is_named_with_both_values() -> None:
     assert differences(GOOD, changed('"000000ff"', '"0000ff00"')) == [
         "CPU 0: affinity is 000000ff and 0000ff00"
