@@ -146,10 +146,10 @@ def _identity(
 def _switch_names(first: Topology, second: Topology) -> dict[str, str]:
     """Bus ids of the first topology's switches → those of the second's with the same GPUs and NICs below."""
     ours, theirs = _switches(first), _switches(second)
-    by_devices = {devices: busid for busid, devices in theirs.items()}
+    by_shape = {shape: busid for busid, shape in theirs.items()}
     names = {}
-    for busid, devices in ours.items():
-        match = by_devices.get(devices, busid)
+    for busid, shape in ours.items():
+        match = busid if theirs.get(busid) == shape else by_shape.get(shape, busid)
         # Invented ids say nothing; a real switch is another one only if neither side knows the other's id.
         invented = busid.startswith("ffff:") and match.startswith("ffff:")
         if invented or (busid not in theirs and match not in ours):
@@ -157,21 +157,23 @@ def _switch_names(first: Topology, second: Topology) -> dict[str, str]:
     return names
 
 
-def _switches(topology: Topology) -> dict[str, frozenset[str]]:
-    """Bus id → the GPUs and NICs below, for every switch that has any."""
-    found = {pci.busid: _leaves(pci) for _, _, pci in topology.devices() if pci.kind == "switch"}
-    return {busid: devices for busid, devices in found.items() if devices}
+def _switches(topology: Topology) -> dict[str, tuple[frozenset[str], int]]:
+    """Bus id → (GPUs and NICs below, switches below), for every switch that has any device below."""
+    shapes = {}
+    for _, _, pci in topology.devices():
+        below = [device for child in pci.pcis for device in _with_all_below(child)]
+        devices = frozenset(device.busid for device in below if device.kind in ("gpu", "nic"))
+        if devices:
+            shapes[pci.busid] = (devices, len(below) - len(devices))
+    return shapes
 
 
-def _leaves(switch: Pci) -> frozenset[str]:
-    leaves: set[str] = set()
-    stack = [*switch.pcis]
+def _with_all_below(pci: Pci) -> Iterator[Pci]:
+    stack = [pci]
     while stack:
-        pci = stack.pop()
-        stack.extend(pci.pcis)
-        if pci.kind in ("gpu", "nic"):
-            leaves.add(pci.busid)
-    return frozenset(leaves)
+        top = stack.pop()
+        yield top
+        stack.extend(top.pcis)
 
 
 def _shown(value: str | None) -> str:
