@@ -6,7 +6,7 @@ and keys of other subjects are left alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -275,8 +275,13 @@ def fabric_spec(
         raise PlanningError(problems_of(error)) from None
 
 
-def read_stack_file(path: Path) -> FabricSpec:
-    """The spec of a Pulumi stack file. Raises `PlanningError` for a file that is missing, no YAML, or incomplete."""
+def read_stack_file(
+    path: Path, *, own_sizes: Callable[[Any], Mapping[str, NodeSize]] = lambda _: {}
+) -> FabricSpec:
+    """The spec of a Pulumi stack file; `own_sizes` reads its `sizes` mapping.
+
+    Raises `PlanningError` for a file that is missing, no YAML, or incomplete.
+    """
     try:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -292,4 +297,5 @@ def read_stack_file(path: Path) -> FabricSpec:
         aws_region=config.get("aws:region"),
         azure_location=config.get("azure-native:location") or config.get("azure:location"),
         name=stem,
+        sizes=own_sizes(config[FABRIC_KEY]["sizes"]) if "sizes" in config[FABRIC_KEY] else None,
     )

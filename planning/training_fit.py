@@ -13,7 +13,7 @@ from statistics import pstdev
 
 from gpu_fabric.planning.compute import Fraction, StepConstants
 from gpu_fabric.planning.gpus import get_gpu
-from gpu_fabric.planning.search import line_search
+from gpu_fabric.planning.line_search import line_search
 from gpu_fabric.planning.training_validation import TrainingRun, compare_runs, gpu_of, usable
 
 

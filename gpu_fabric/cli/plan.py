@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpu_fabric.cli.options import json_option
+
+if TYPE_CHECKING:
+    from gpu_fabric.nccl.hardware import NodeSize
 
 FORMATS = ("md", "html", "json")
 
@@ -48,7 +52,7 @@ def command(
     from gpu_fabric.planning.report import report
     from gpu_fabric.planning.spec import read_stack_file
 
-    spec = read_stack_file(stack_file)
+    spec = read_stack_file(stack_file, own_sizes=_own_sizes)
     prices = load_table(cache=cache_path(), own=own_prices)
     with _progress() as say:
         made = report(spec, prices=prices, progress=say)
@@ -64,6 +68,24 @@ def command(
         for problem in made.problems:
             click.echo(f"{click.style('error', fg='red')}: {problem}", err=True)
         sys.exit(1)
+
+
+def _own_sizes(rows: Any) -> Mapping[str, NodeSize]:
+    """The sizes that the stack file describes itself, read as the stack's program reads them."""
+    from gpu_fabric.planning.errors import PlanningError
+
+    try:
+        from gpu_fabric.components.sizes import read_sizes
+    except ImportError as error:
+        raise PlanningError(
+            [
+                f"fabric.sizes: reading sizes of your own needs Pulumi ({error}); install gpu-fabric[aws] or [azure]"
+            ]
+        ) from None
+    sizes, problems = read_sizes(rows, ("fabric", "sizes"))
+    if problems:
+        raise PlanningError([str(problem) for problem in problems])
+    return sizes
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from gpu_fabric.planning.collectives.constants import Constants
 from gpu_fabric.planning.collectives.model import with_nvlink, with_transport
 from gpu_fabric.planning.collectives.validation import MIB, Measurement, compare
-from gpu_fabric.planning.search import line_search
+from gpu_fabric.planning.line_search import line_search
 
 
 @dataclass(frozen=True)

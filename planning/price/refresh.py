@@ -4,6 +4,7 @@ AWS: the bulk offer files, `offers/v1.0/aws/AmazonEC2/current/<region>/index.csv
 region's file has hundreds of MB. Rows kept: on demand, shared tenancy, Linux without extra software, capacity in
 use, market option on demand (capacity blocks stand in the file at 0.00 and are left out).
 Azure: the retail prices API, followed page by page; Windows, spot and low-priority meters are left out.
+Direct Connect's ports and egress stay as published: their offer file is not read.
 """
 
 from __future__ import annotations
@@ -181,7 +182,7 @@ def _azure_rows(url: str, base: str, progress: Progress) -> Iterator[Mapping[str
 def azure_prices(
     region: str, sizes: Iterable[str], *, lists: Lists | None = None, progress: Progress = lambda _: None
 ) -> list[Price]:
-    """Prices of `sizes` in `region`, and of ExpressRoute circuits and egress in every billing zone."""
+    """Prices of `sizes` in `region`, of its ExpressRoute gateways, and of circuits and egress in every billing zone."""
     base = (lists or Lists()).azure
     prices: list[Price] = []
     for size in sizes:
@@ -193,16 +194,13 @@ def azure_prices(
             None,
             (_azure_node(row, base) for row in _azure_rows(_azure_query(condition, base), base, progress)),
         )
-    condition = (
-        "serviceName eq 'ExpressRoute' and priceType eq 'Consumption' and productName eq 'ExpressRoute'"
-    )
-    prices += filter(
-        None,
-        (
-            _azure_express_route(row, base)
-            for row in _azure_rows(_azure_query(condition, base), base, progress)
-        ),
-    )
+    for condition in (
+        "serviceName eq 'ExpressRoute' and priceType eq 'Consumption' and productName eq 'ExpressRoute'",
+        "serviceName eq 'ExpressRoute' and priceType eq 'Consumption' "
+        f"and productName eq 'ExpressRoute Gateway' and armRegionName eq '{region}'",
+    ):
+        rows = _azure_rows(_azure_query(condition, base), base, progress)
+        prices += filter(None, (_azure_express_route(row, base) for row in rows))
     return prices
 
 
@@ -219,10 +217,21 @@ def _azure_node(row: Mapping[str, Any], base: str) -> Price | None:
 
 
 def _azure_express_route(row: Mapping[str, Any], base: str) -> Price | None:
-    """`Standard Metered Data 10 Gbps Circuit` by month, and egress by GB, for a billing zone such as `Zone 1`."""
+    """`Standard Metered Data 10 Gbps Circuit` by month and egress by GB, by billing zone; gateways by region."""
     source = f"Azure retail prices API, {base}"
     meter, zone, date = row["meterName"], row.get("location", ""), str(row["effectiveStartDate"])[:10]
-    if row["retailPrice"] <= 0 or not zone.startswith("Zone"):
+    if row["retailPrice"] <= 0:
+        return None
+    if (
+        row["productName"] == "ExpressRoute Gateway"
+        and meter.endswith(" Gateway")
+        and row["unitOfMeasure"] == "1 Hour"
+    ):
+        name = meter.removesuffix(" Gateway")
+        return Price(
+            "expressroute-gateway", name, row["armRegionName"], row["retailPrice"], "hour", source, date
+        )
+    if not zone.startswith("Zone"):
         return None
     if meter == "Metered Data - Data Transfer Out":
         return Price("expressroute-egress", "azure", zone, row["retailPrice"], "GB", source, date, "metered")

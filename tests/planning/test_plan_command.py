@@ -81,6 +81,24 @@ def test_plan_says_every_problem_of_the_stack_file_without_a_traceback(run):
     assert len(lines) == 2
 
 
+def test_plan_knows_the_sizes_that_the_stack_file_describes(run, tmp_path):
+    row = (
+        "{ cloud: aws, vcpus: 192, memoryGib: 2048, fabric: efa, fabricPorts: 16, fabricPortGbps: 400, "
+        f"efaGeneration: '4', efaCards: {list(range(16))}, networkCards: 16, interfacesPerCard: 2, cpuArch: x86_64, "
+        "gpu: { model: B200, count: 8, memoryGb: 179, computeCapability: 100 } }"
+    )
+    text = STACK.format(model="llama-3-8b", size="p9.huge") + f"    sizes: {{ p9.huge: {row} }}\n"
+    (tmp_path / "Pulumi.own.yaml").write_text(text)
+    ran = run("plan", "Pulumi.own.yaml")
+    assert ran.returncode == 0, ran.stderr
+    assert "2 x p9.huge" in ran.stdout
+    assert "no on demand price of p9.huge" in ran.stdout
+    (tmp_path / "Pulumi.own.yaml").write_text(text.replace("cloud: aws", "cloud: moon"))
+    ran = run("plan", "Pulumi.own.yaml")
+    assert ran.returncode == 2
+    assert "fabric.sizes.p9.huge.cloud: 'moon' is not a cloud; give `aws` or `azure`" in ran.stderr
+
+
 def test_plan_of_a_file_that_is_not_there_says_so(run):
     ran = run("plan", "Pulumi.prod.yaml")
     assert ran.returncode == 2

@@ -10,7 +10,9 @@ from gpu_fabric.planning.errors import PlanningError
 from gpu_fabric.planning.layout import layout_problems
 from gpu_fabric.planning.memory import gpu_capacity_gb
 from gpu_fabric.planning.planner import Plan, plan
-from gpu_fabric.planning.spec import FabricSpec, fabric_spec
+from gpu_fabric.planning.planner.candidates import fitting_trials
+from gpu_fabric.planning.spec import FabricSpec, LayoutHints, fabric_spec
+from gpu_fabric.planning.step import estimate_step
 
 
 def _spec(nodes: int = 4, mbps: int | None = 10000, aws: str = "p5.48xlarge", **training) -> FabricSpec:
@@ -178,3 +180,18 @@ def test_a_search_says_what_it_searches():
         "searching layouts on 1 x Standard_ND96isr_H100_v5",
         "searching layouts on 1 x p5.48xlarge + 1 x Standard_ND96isr_H100_v5",
     ]
+
+
+@pytest.mark.parametrize(("nodes", "model", "batch"), [(1, "llama-3-8b", 32), (4, "llama-3-70b", 128)])
+def test_the_search_finds_what_trying_everything_finds(nodes, model, batch):
+    spec = fabric_spec(
+        {
+            "aws": {"instanceType": "p5.48xlarge", "nodes": nodes},
+            "training": {"model": model, "globalBatch": batch},
+        }
+    )
+    training = spec.training.to_training()
+    trials, *_ = fitting_trials(training, spec.clusters, None, LayoutHints())
+    assert len(trials) > 20
+    everything = min(estimate_step(training, t.layout, t.placement, split=t.split).seconds for t in trials)
+    assert plan(spec).best.estimate.seconds <= everything * 1.005

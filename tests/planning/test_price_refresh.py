@@ -67,6 +67,7 @@ EXPRESS_ROUTE = [
     _meter("Premium Metered Data 10 Gbps Circuit", 9999.0, location="Zone 1", unitOfMeasure="1/Month"),
     _meter("Metered Data - Data Transfer Out", 0.026, location="Zone 1", unitOfMeasure="1 GB"),
 ]
+GATEWAYS = [_meter("ErGw3AZ Gateway", 2.2, productName="ExpressRoute Gateway")]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -86,6 +87,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer("<html></html>\n")
         elif url.path == "/api/retail/prices" and "away" in query.get("$filter", [""])[0]:
             self._answer(json.dumps({"Items": [], "NextPageLink": "http://example.org/next"}))
+        elif url.path == "/api/retail/prices" and "ExpressRoute Gateway" in query.get("$filter", [""])[0]:
+            self._answer(json.dumps({"Items": GATEWAYS, "NextPageLink": None}))
         elif url.path == "/api/retail/prices" and "ExpressRoute" in query.get("$filter", [""])[0]:
             self._answer(json.dumps({"Items": EXPRESS_ROUTE, "NextPageLink": None}))
         elif url.path == "/api/retail/prices":
@@ -148,6 +151,8 @@ def test_azures_pages_are_followed_and_windows_and_spot_meters_left_out(lists):
     circuits = {(p.name, p.region, p.purchase): p.usd for p in prices if p.item == "expressroute-circuit"}
     assert circuits == {("10000", "Zone 1", "metered"): 3500.0, ("1000", "Zone 1", "unlimited"): 5800.0}
     assert [p.usd for p in prices if p.item == "expressroute-egress"] == [0.026]
+    gateways = [(p.name, p.region, p.usd, p.unit) for p in prices if p.item == "expressroute-gateway"]
+    assert gateways == [("ErGw3AZ", "eastus", 2.2, "hour")]
 
 
 def test_a_refresh_is_cached_and_goes_before_the_published_table(lists, tmp_path):
