@@ -11,6 +11,7 @@ from gpu_fabric.nccl.environment.situation import PluginTopology, Role, Situatio
 from gpu_fabric.nccl.findings import Finding, Level
 from gpu_fabric.nccl.lint.algorithms import ALGORITHMS_SINCE, parse_selection
 from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis, Fix, about
+from gpu_fabric.nccl.lint.filters import parse_filter
 from gpu_fabric.nccl.lint.grammar import GUIDE, read_integer
 from gpu_fabric.nccl.lint.names import belongs_to_others, known_names
 from gpu_fabric.nccl.lint.sources import Assignment, Format, Source
@@ -294,7 +295,9 @@ def check_topologies(
                 ("NCCL_TOPO_FILE",),
             )
         if devices is not None and devices.value:
-            kept_out = [name for name in _NET_NAME.findall(text) if not _selects(devices.value, name)]
+            kept_out = [
+                name for name in _NET_NAME.findall(text) if not parse_filter(devices.value).selects(name)
+            ]
             if kept_out:
                 yield about(
                     devices,
@@ -304,15 +307,6 @@ def check_topologies(
                     "Name the same devices in both; a topology file needs no net elements.",
                     "NVIDIA/nccl src/graph/topo.cc 2.30.7",
                 )
-
-
-def _selects(value: str, device: str) -> bool:
-    inverted = value.startswith("^")
-    rest = value.removeprefix("^")
-    exact = rest.startswith("=")
-    names = [entry.split(":")[0] for entry in rest.removeprefix("=").split(",")]
-    hit = any(device == name if exact else device.startswith(name) for name in names if name)
-    return hit != inverted
 
 
 def _number(assignment: Assignment | None) -> int | None:

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from gpu_fabric.nccl.environment.situation import Situation
 from gpu_fabric.nccl.findings import Level
-from gpu_fabric.nccl.hardware.models import Cloud, Fabric
 from gpu_fabric.nccl.lint.algorithms import ALGORITHMS_SINCE, PROTOCOLS, known_algorithms, parse_selection
 from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis, Fix, about
+from gpu_fabric.nccl.lint.filters import check_devices, check_interfaces
 from gpu_fabric.nccl.lint.sources import Assignment, Format
 from gpu_fabric.nccl.versions import Version, parse_version
 
@@ -25,7 +25,6 @@ SUBSYSTEMS: Final = (
     *("INIT", "COLL", "P2P", "SHM", "NET", "GRAPH", "TUNING", "ENV", "ALLOC", "ALLOC_HOST", "CALL"),
     *("PROXY", "NVLS", "BOOTSTRAP", "REG", "PROFILE", "RAS", "DESTROY", "ALL"),
 )
-MAX_DEVICES: Final = 32
 _STRTOLL: Final = re.compile(r"\s*[+-]?(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)?")
 _INT64: Final = (-(2**63), 2**63 - 1)
 _DELETE: Final = Fix(Change.DELETE)
@@ -316,237 +315,6 @@ def _check_path(
         )
 
 
-def _check_devices(
-    assignment: Assignment, value: str, _row: Mapping[str, Any], situation: Situation
-) -> Iterator[Diagnosis]:
-    inverted, exact, entries = _split_filter(value)
-    source = GUIDE
-    if "*" in value or "?" in value:
-        plain = re.sub(r"[*?].*?(?=,|$)", "", value)
-        yield about(
-            assignment,
-            "env-devices",
-            Level.ERROR,
-            f"NCCL_IB_HCA={value}: there are no wildcards, `*` is a character of the name; no device matches.",
-            f"Write {plain}: an entry is a prefix already." if plain.strip("^=,") else "Delete it.",
-            source,
-            fix=Fix(Change.VALUE, plain) if plain.strip("^=,") and not exact else None,
-        )
-        return
-    misplaced = [entry for entry in entries if entry.startswith(("^", "="))]
-    if misplaced:
-        yield about(
-            assignment,
-            "env-devices",
-            Level.ERROR,
-            f"NCCL_IB_HCA={value}: ^ and = count at the beginning of the list alone; {misplaced[0]!r} matches nothing.",
-            "Write the mark once, in front of the list: ^=mlx5_0,mlx5_1.",
-            source,
-        )
-    for entry in entries:
-        if " " in entry:
-            yield about(
-                assignment,
-                "env-devices",
-                Level.ERROR,
-                f"NCCL_IB_HCA={value}: the space is part of the name in {entry!r}, which matches nothing.",
-                "Write the list without spaces.",
-                source,
-                fix=Fix(Change.VALUE, value.replace(" ", "")),
-            )
-            break
-    parts = [entry.split(":") for entry in entries]
-    for entry, fields in zip(entries, parts, strict=True):
-        if len(fields) > 4 or any(field and not field.lstrip("-").isdigit() for field in fields[1:]):
-            yield about(
-                assignment,
-                "env-devices",
-                Level.ERROR,
-                f"NCCL_IB_HCA={value}: {entry!r} is not device[:port[:rail[:plane]]] with numbers after the device.",
-                "Write for example mlx5_0:1.",
-                source,
-            )
-        elif len(fields) > 2 and situation.nccl is not None and situation.nccl < Version(2, 30, 7):
-            yield about(
-                assignment,
-                "env-devices",
-                Level.ERROR,
-                f"NCCL_IB_HCA={value}: rail and plane are read since 2.30.7, this NCCL is {situation.nccl}.",
-                "Write device:port.",
-                source,
-            )
-    if len(entries) > MAX_DEVICES:
-        yield about(
-            assignment,
-            "env-devices",
-            Level.WARNING,
-            f"NCCL_IB_HCA has {len(entries)} entries; NCCL uses {MAX_DEVICES} devices at most.",
-            "Use a prefix.",
-            source,
-        )
-    names = [fields[0] for fields in parts]
-    if not exact:
-        for first in names:
-            if re.fullmatch(r".*[A-Za-z_][1-9]", first):
-                yield about(
-                    assignment,
-                    "env-device-prefix",
-                    Level.WARNING,
-                    f"NCCL_IB_HCA={value}: {first} is a prefix and also matches {first}0 to {first}9.",
-                    f"Put = in front of the list: {'^' if inverted else ''}={','.join(entries)}.",
-                    source,
-                    fix=Fix(Change.VALUE, f"{'^' if inverted else ''}={','.join(entries)}"),
-                )
-                break
-    if situation.cloud is Cloud.AZURE and situation.fabric is Fabric.INFINIBAND:
-        yield from _check_azure_devices(assignment, value, inverted, exact, names, situation)
-
-
-def _check_azure_devices(
-    assignment: Assignment, value: str, inverted: bool, exact: bool, names: list[str], situation: Situation
-) -> Iterator[Diagnosis]:
-    def selected(device: str) -> bool:
-        hit = any(device == name if exact else device.startswith(name) for name in names if name)
-        return hit != inverted
-
-    source = "Azure/azhpc-images#213, #327"
-    remedy = "Write NCCL_IB_HCA=mlx5_ib."
-    if selected("mlx5_an0"):
-        yield about(
-            assignment,
-            "env-device-ethernet",
-            Level.ERROR,
-            f"NCCL_IB_HCA={value} lets mlx5_an0 in, the Ethernet device of accelerated networking.",
-            remedy,
-            source,
-            fix=Fix(Change.VALUE, "mlx5_ib") if situation.image == "ubuntu-hpc" else None,
-        )
-    elif situation.image == "ubuntu-hpc" and not any(selected(f"mlx5_ib{index}") for index in range(8)):
-        yield about(
-            assignment,
-            "env-device-none",
-            Level.ERROR,
-            f"NCCL_IB_HCA={value} matches none of mlx5_ib0 to mlx5_ib7, the names on Azure's HPC image.",
-            remedy,
-            "Azure/azhpc-images components/customizations 8e9d055",
-            fix=Fix(Change.VALUE, "mlx5_ib"),
-        )
-
-
-def _check_interfaces(
-    assignment: Assignment, value: str, _row: Mapping[str, Any], situation: Situation
-) -> Iterator[Diagnosis]:
-    inverted, exact, entries = _split_filter(value)
-    source = GUIDE
-    if "*" in value or "?" in value:
-        plain = re.sub(r"[*?]", "", value)
-        yield about(
-            assignment,
-            "env-interfaces",
-            Level.ERROR,
-            f"NCCL_SOCKET_IFNAME={value}: entries are prefixes without wildcards; `*` is a character of the name.",
-            f"Write {plain}." if plain.strip("^=,") else "Delete it.",
-            source,
-            fix=Fix(Change.VALUE, plain) if plain.strip("^=,") and not exact else None,
-        )
-        return
-    misplaced = [entry for entry in entries if entry.startswith(("^", "="))]
-    if misplaced:
-        yield about(
-            assignment,
-            "env-interfaces",
-            Level.ERROR,
-            f"NCCL_SOCKET_IFNAME={value}: ^ and = count at the beginning of the list alone; "
-            f"{misplaced[0]!r} matches no interface.",
-            "Write the mark once, in front of the list: ^docker,lo.",
-            source,
-        )
-    if any(" " in entry for entry in entries):
-        yield about(
-            assignment,
-            "env-interfaces",
-            Level.ERROR,
-            f"NCCL_SOCKET_IFNAME={value}: a space is part of the name, which then matches no interface.",
-            "Write the list without spaces.",
-            source,
-            fix=Fix(Change.VALUE, value.replace(" ", "")),
-        )
-    if situation.cloud is Cloud.AWS:
-        yield from _check_aws_interfaces(assignment, value, inverted, exact, entries)
-    if situation.cloud is Cloud.AZURE and not inverted:
-        hit = any((entry == "eth0") if exact else "eth0".startswith(entry) for entry in entries if entry)
-        if not hit:
-            yield about(
-                assignment,
-                "env-interfaces-miss",
-                Level.ERROR,
-                f"NCCL_SOCKET_IFNAME={value} does not match eth0, the interface on Azure's images.",
-                "Write =eth0.",
-                "Azure/ai-infrastructure-on-azure hopper.conf a01b073",
-                fix=Fix(Change.VALUE, "=eth0"),
-            )
-        elif len(entries) > 1:
-            yield about(
-                assignment,
-                "env-interface-prefix",
-                Level.WARNING,
-                f"NCCL_SOCKET_IFNAME={value} names interfaces that Azure's images do not have beside eth0.",
-                "Write =eth0.",
-                "Azure/ai-infrastructure-on-azure hopper.conf a01b073",
-                fix=Fix(Change.VALUE, "=eth0"),
-            )
-
-
-def _check_aws_interfaces(
-    assignment: Assignment, value: str, inverted: bool, exact: bool, entries: list[str]
-) -> Iterator[Diagnosis]:
-    source = "awsome-distributed-training 0edaf152; NVIDIA/nccl#1837"
-    if inverted:
-        for needed in ("docker", "lo", "veth"):
-            covered = any(
-                needed == entry if exact else needed.startswith(entry) for entry in entries if entry
-            )
-            if not covered:
-                yield about(
-                    assignment,
-                    "env-interface-exclusions",
-                    Level.WARNING,
-                    f"NCCL_SOCKET_IFNAME={value} leaves {needed} in; a rank that picks it cannot be reached.",
-                    "Write ^docker,lo,veth.",
-                    source,
-                    fix=Fix(Change.VALUE, "^docker,lo,veth"),
-                )
-                break
-        return
-    if exact and any(entry.startswith(("ens", "enp")) for entry in entries):
-        return
-    missed = [
-        kind
-        for kind in ("ens", "enp")
-        if not any(kind.startswith(entry) or entry.startswith(kind) for entry in entries if entry)
-    ]
-    if missed:
-        which = {"ens": "ens (p4d)", "enp": "enp (p5)"}
-        yield about(
-            assignment,
-            "env-interfaces-miss",
-            Level.ERROR if len(missed) == 2 else Level.WARNING,
-            f"NCCL_SOCKET_IFNAME={value}: entries are prefixes, and none matches interfaces named "
-            f"{' or '.join(which[kind] for kind in missed)}; a list that matches nothing ends the job.",
-            "Write ^docker,lo,veth, which holds on every EC2 size.",
-            source,
-            fix=Fix(Change.VALUE, "^docker,lo,veth"),
-        )
-
-
-def _split_filter(value: str) -> tuple[bool, bool, list[str]]:
-    """`[^][=]a,b` → inverted, exact, entries."""
-    inverted = value.startswith("^")
-    rest = value.removeprefix("^")
-    exact = rest.startswith("=")
-    return inverted, exact, rest.removeprefix("=").split(",")
-
-
 _KINDS: Final[
     Mapping[str, Callable[[Assignment, str, Mapping[str, Any], Situation], Iterator[Diagnosis]]]
 ] = {
@@ -558,6 +326,6 @@ _KINDS: Final[
     "protocols": _check_protocols,
     "subsystems": _check_subsystems,
     "path": _check_path,
-    "devices": _check_devices,
-    "interfaces": _check_interfaces,
+    "devices": check_devices,
+    "interfaces": check_interfaces,
 }
