@@ -22,6 +22,8 @@ MAX_ELEMENTS_READ = 2_000
 """Elements after which reading stops; NCCL rejects files from 256 on."""
 MAX_FAULTS = 500
 """Faults after which reading stops: such a text is not a topology file."""
+MAX_ATTRIBUTES_READ = 1_000
+"""Attributes of one element after which reading stops; NCCL reads 16."""
 MAX_STRING = 253
 """Longest attribute name or value (`MAX_STR_LEN` 255, less the terminator and the character that ends it)."""
 
@@ -337,6 +339,8 @@ class _Reader:
             size = max(len(name), len(value))
             self.fault("topology-string-too-long", f"{_short(name)}, {size:,} characters", at=start)
         element.attributes.append(Attribute(_c_string(name), _c_string(value), self.line(start), quote))
+        if len(element.attributes) >= MAX_ATTRIBUTES_READ:
+            self.stop("topology-reading-stopped", f"after {MAX_ATTRIBUTES_READ:,} attributes of one element")
         return has_value
 
     def value(self, name: str) -> tuple[str, str]:

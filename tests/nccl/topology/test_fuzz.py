@@ -132,9 +132,9 @@ def test_ten_thousand_mutated_files_raise_nothing_in_bounded_memory() -> None:
     tracemalloc.start()
     longest = 0.0
     for text in mutated(10_000):
-        started = time.perf_counter()
+        started = time.process_time()
         check(text)
-        longest = max(longest, time.perf_counter() - started)
+        longest = max(longest, time.process_time() - started)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert longest < 5, "seconds for one file"

@@ -187,10 +187,10 @@ def test_entities_are_not_decoded_and_none_is_fetched() -> None:
     ids=lambda text: text[:20],
 )
 def test_a_text_made_to_hurt_is_refused_in_little_time(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     with pytest.raises(TopologyError):
         parse(text)
-    assert time.perf_counter() - started < 5, "seconds"
+    assert time.process_time() - started < 2, "seconds of this process"
 
 
 _TEXT = st.text(st.characters(codec="ascii", exclude_characters='"<>&\0'), max_size=20)

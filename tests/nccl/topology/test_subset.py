@@ -85,5 +85,6 @@ def test_a_subset_is_a_file_that_nccl_takes_with_the_chosen_gpus_and_their_nics(
     graph = nccl_reader.read(to_xml(small))
     assert graph is not None
     assert {device.busid for device in graph.of("GPU")} == chosen
-    own = {nic for gpu in chosen for nic in nearest_nics(topology)[gpu]}
+    nearest = nearest_nics(topology)
+    own = {nic for gpu in chosen for nic in nearest[gpu]}
     assert {device.busid for device in graph.of("NIC")} == own
