@@ -62,7 +62,7 @@ def free(tx: Transaction, subnet: Mapping[str, Any], count: int) -> list[str]:
     prefix = ", ".join(str(each) for each in subnet_networks(subnet))
     raise Refusal(
         "SubnetIsFull",
-        f"Subnet {subnet['name']} with address prefix {prefix} does not have enough capacity for {count} IP "
+        f"Subnet {subnet['name']} with address prefix {prefix} doesn't have enough capacity for {count} IP "
         f"addresses.",
     )
 

@@ -43,6 +43,19 @@ def not_allowed(value: object, parameter: str, allowed: tuple[str, ...]) -> Refu
     )
 
 
+_NETWORK = "Microsoft.Network 2024-05-01"
+
+
+def network_missing(property: str) -> Refusal:
+    """Network's refusal of a body that lacks a value; its sentences for that are not published."""
+    return rule(f"{property} is missing.", _NETWORK)
+
+
+def network_word(value: object, property: str, allowed: tuple[str, ...]) -> Refusal:
+    """Network's refusal of a word that is not in an enumeration; its sentences for that are not published."""
+    return rule(f"{property} '{value}' is none of {', '.join(allowed)}.", _NETWORK)
+
+
 def unchangeable(parameter: str) -> Refusal:
     """Compute's refusal to change what is fixed once made (terraform-provider-azurerm, SSHKeysSchema)."""
     return Refusal(

@@ -12,7 +12,7 @@ from ..core.store import Transaction
 from . import kinds
 from .addresses import check_address, free, hold, taken
 from .arm import Target, etag, link, reference, users
-from .errors import missing, not_allowed, rule
+from .errors import network_missing, network_word, rule
 from .resource import arm_type
 
 
@@ -20,7 +20,7 @@ def put(call: Call, target: Target) -> dict[str, Any]:
     inputs, tx = call.inputs, call.tx
     configurations = inputs.get("ipConfigurations") or []
     if not configurations:
-        raise missing("ipConfigurations")
+        raise network_missing("ipConfigurations")
     group = reference(tx, kinds.SECURITY_GROUP, inputs.get("networkSecurityGroup"), target)
     links = [(group["id"], "networkSecurityGroup")] if group else []
     held_before = dict(tx.find(kinds.IP_CONFIGURATION, parentId=target.id))
@@ -31,7 +31,7 @@ def put(call: Call, target: Target) -> dict[str, Any]:
         id = f"{target.id}/ipConfigurations/{configuration['name']}"
         subnet = reference(tx, kinds.SUBNET, configuration.get("subnet"), target)
         if subnet is None:
-            raise missing("ipConfigurations.subnet")
+            raise network_missing("ipConfigurations.subnet")
         reference(tx, kinds.VIRTUAL_NETWORK, {"id": subnet["parentId"]}, target)
         vnets.add(subnet["parentId"])
         address = _address(tx, configuration, subnet, id, held_before.get(id))
@@ -87,11 +87,11 @@ def _address(
 ) -> str:
     method = configuration.get("privateIPAllocationMethod", "Dynamic")
     if method not in ("Static", "Dynamic"):
-        raise not_allowed(method, "privateIPAllocationMethod", ("Static", "Dynamic"))
+        raise network_word(method, "privateIPAllocationMethod", ("Static", "Dynamic"))
     wanted = configuration.get("privateIPAddress")
     if method == "Static":
         if not wanted:
-            raise missing("ipConfigurations.privateIPAddress")
+            raise network_missing("ipConfigurations.privateIPAddress")
         check_address(tx, subnet, wanted, id)
         return str(wanted)
     if (

@@ -281,10 +281,9 @@ def _check_ephemeral(disk: Mapping[str, Any], size: Size) -> None:
     placement = disk["diffDiskSettings"].get("placement")
     if placement == "ResourceDisk" and wanted is not None and wanted > size.temporary_gib:
         raise Refusal(
-            "OperationNotAllowed",
+            "NotSupported",
             f"OS disk of Ephemeral VM with size greater than {size.temporary_gib} GB is not allowed for VM size "
             f"{size.name} when the DiffDiskPlacement is ResourceDisk.",
-            status=CONFLICT,
         )
 
 

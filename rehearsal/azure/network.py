@@ -19,7 +19,7 @@ from ..core.store import Transaction
 from . import kinds
 from .addresses import network, subnet_networks
 from .arm import Target, etag, find, find_group, forget, link, not_found, reference, users
-from .errors import missing, reference_not_found, resource_group_not_found, rule
+from .errors import network_missing, reference_not_found, resource_group_not_found, rule
 from .resource import arm_type
 
 LONGEST_PREFIX = 29
@@ -35,7 +35,7 @@ BASTION_SUBNET, GATEWAY_SUBNET = "AzureBastionSubnet", "GatewaySubnet"
 def put_network(call: Call, target: Target) -> dict[str, Any]:
     tx, prefixes = call.tx, (call.inputs.get("addressSpace") or {}).get("addressPrefixes") or []
     if not prefixes:
-        raise missing("addressSpace.addressPrefixes")
+        raise network_missing("addressSpace.addressPrefixes")
     space = [network(prefix, target.id) for prefix in prefixes]
     for index, one in enumerate(space):
         if any(one.overlaps(other) for other in space[:index]):

@@ -15,7 +15,7 @@ from ..core.store import Transaction
 from . import kinds
 from .addresses import free, hold
 from .arm import Target, check_zones, link, reference, sub_resources, users
-from .errors import in_use, missing, not_allowed, rule
+from .errors import in_use, network_missing, network_word, rule
 from .network import BASTION_SUBNET
 from .resource import arm_type, at, changed_from, require_range
 
@@ -46,7 +46,7 @@ def put_address(call: Call, target: Target) -> dict[str, Any]:
             "Cannot create more than 0 IPv4 Basic SKU public IP addresses for this subscription in this region.",
         )
     if sku not in _SKUS:
-        raise not_allowed(sku, "sku.name", ("Basic", *_SKUS))
+        raise network_word(sku, "sku.name", ("Basic", *_SKUS))
     allocation = inputs.get("publicIPAllocationMethod", "Static" if call.old else None)
     if allocation != "Static":
         raise rule(
@@ -100,7 +100,7 @@ def remove_address(call: Call, target: Target) -> None:
 def put_prefix(call: Call, target: Target) -> dict[str, Any]:
     length = call.inputs.get("prefixLength")
     if length is None:
-        raise missing("prefixLength")
+        raise network_missing("prefixLength")
     source = "azure-docs ip-services/public-ip-address-prefix.md"
     require_range(length, *PREFIX_LENGTHS, "prefixLength", source)
     check_zones(call.inputs.get("zones"), target.location, target.id)
@@ -137,7 +137,7 @@ def put_gateway(call: Call, target: Target) -> dict[str, Any]:
     tx, inputs = call.tx, call.inputs
     sku = at(inputs, "sku.name")
     if sku not in _SKUS:
-        raise not_allowed(sku, "sku.name", _SKUS)
+        raise network_word(sku, "sku.name", _SKUS)
     zones = inputs.get("zones") or []
     check_zones(zones, target.location, target.id)
     if sku == "Standard" and len(zones) > 1:
@@ -155,7 +155,7 @@ def put_gateway(call: Call, target: Target) -> dict[str, Any]:
         for each in inputs.get(name) or []:
             found = reference(tx, kind, each, target)
             if found is None:
-                raise missing(f"{name}.id")
+                raise network_missing(f"{name}.id")
             other = next((user for user in users(tx, found["id"]) if user != target.id), None)
             if other and kind is kinds.PUBLIC_IP_ADDRESS:
                 raise rule(f"Resource {found['id']} is used by {other} already.", _NAT_DOCS)
@@ -194,12 +194,12 @@ def put_bastion(call: Call, target: Target) -> dict[str, Any]:
     docs = "azure-docs bastion/configuration-settings.md"
     sku = at(inputs, "sku.name", "Standard")
     if sku not in ("Basic", "Standard", "Developer", "Premium"):
-        raise not_allowed(sku, "sku.name", ("Basic", "Standard", "Developer", "Premium"))
+        raise network_word(sku, "sku.name", ("Basic", "Standard", "Developer", "Premium"))
     require_range(inputs.get("scaleUnits"), 2, 50, "scaleUnits", docs)
     if sku == "Developer":
         network = reference(tx, kinds.VIRTUAL_NETWORK, inputs.get("virtualNetwork"), target)
         if network is None:
-            raise missing("virtualNetwork")
+            raise network_missing("virtualNetwork")
         link(tx, target.id, [(network["id"], "virtualNetwork")])
         return {"dnsName": _dns_name(call, target)}
     configurations = inputs.get("ipConfigurations") or []
@@ -214,7 +214,7 @@ def put_bastion(call: Call, target: Target) -> dict[str, Any]:
     if subnet is None or subnet["name"] != BASTION_SUBNET:
         raise rule(f"Bastion {target.name} must lie in a subnet named {BASTION_SUBNET}.", docs)
     if address is None and not inputs.get("enablePrivateOnlyBastion"):
-        raise missing("ipConfigurations.publicIPAddress")
+        raise network_missing("ipConfigurations.publicIPAddress")
     id = f"{target.id}/bastionHostIpConfigurations/{configuration['name']}"
     if not call.old:
         hold(tx, target.id, [(id, subnet["id"], free(tx, subnet, 1)[0])])

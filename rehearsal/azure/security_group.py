@@ -10,7 +10,7 @@ from ..core.resource import Call
 from ..core.store import Transaction
 from . import kinds
 from .arm import Target, etag, find, sub_resources, users
-from .errors import in_use, not_allowed, rule
+from .errors import in_use, network_word, rule
 from .resource import arm_type
 
 LOWEST_PRIORITY, HIGHEST_PRIORITY = 100, 4096
@@ -130,7 +130,7 @@ def put_rule(call: Call, target: Target) -> dict[str, Any]:
 def _check_rule(tx: Transaction, target: Target, body: Mapping[str, Any]) -> None:
     for name, allowed in _WORDS.items():
         if body.get(name) is not None and body[name].lower() not in {each.lower() for each in allowed}:
-            raise not_allowed(body[name], name, allowed)
+            raise network_word(body[name], name, allowed)
     priority = body.get("priority")
     if priority is None or not LOWEST_PRIORITY <= priority <= HIGHEST_PRIORITY:
         raise Refusal(

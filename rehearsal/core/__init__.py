@@ -12,6 +12,9 @@ A simulated cloud is a package beside this one (``rehearsal/aws`` is the model).
 4. A :class:`~.resource.Cloud` that ties them together, and a ``__main__.py`` that calls
    :func:`~.serve.serve` with it.
 
+A vendor's provider is one of pulumi-terraform-bridge unless its cloud says otherwise (``Cloud.bridged``): one that is
+not names its resources, words its refusals, compares inputs and fills previews in its own way (``rehearsal/azure``).
+
 Then add the cloud to ``rehearsal/clouds.py``: the command line and the plugin scripts follow from there.
 
 Nothing here knows a cloud by name, and nothing here imports a vendor's SDK: a provider process has to start in

@@ -40,10 +40,10 @@ def aligned(world: World, **more) -> Resource:
 def test_an_interface_needs_a_subnet(world):
     for inputs in ({}, {"ipConfigurations": []}):
         assert world.refused(INTERFACE, "bad", inputs) == (
-            'Status=400 Code="InvalidParameter" Message="Required parameter \'ipConfigurations\' is '
-            'missing (null)."'
+            'Status=400 Code="BadRequest" Message="ipConfigurations is missing. [rule: Microsoft.Network '
+            f'2024-05-01; {SIMULATED}"'
         )
-    assert "'ipConfigurations.subnet' is missing" in world.refused(
+    assert "ipConfigurations.subnet is missing." in world.refused(
         INTERFACE, "bad", ipConfigurations=[{"name": "a"}]
     )
 
@@ -107,12 +107,11 @@ def test_the_addresses_of_one_interface_lie_in_one_network(world):
 def test_an_allocation_method_that_is_none_is_refused(world):
     configuration = {"name": "a", "subnet": {"id": world.subnet.id}, "privateIPAllocationMethod": "Fixed"}
     assert world.refused(INTERFACE, "bad", ipConfigurations=[configuration]) == (
-        'Status=400 Code="InvalidParameter" Message="The value \'Fixed\' of parameter '
-        "'privateIPAllocationMethod' is "
-        'not allowed. Allowed values are: Static,Dynamic."'
+        'Status=400 Code="BadRequest" Message="privateIPAllocationMethod \'Fixed\' is none of Static, Dynamic. '
+        f'[rule: Microsoft.Network 2024-05-01; {SIMULATED}"'
     )
     static = {**configuration, "privateIPAllocationMethod": "Static"}
-    assert "'ipConfigurations.privateIPAddress' is missing" in world.refused(
+    assert "ipConfigurations.privateIPAddress is missing." in world.refused(
         INTERFACE, "bad", ipConfigurations=[static]
     )
 

@@ -245,7 +245,7 @@ def test_an_ephemeral_disk_fits_the_local_disk_and_is_cached_for_reading(world):
         f'compute docs virtual-machines/ephemeral-os-disks.md; {SIMULATED}"'
     )
     assert refused(world, storageProfile={"osDisk": {**local, "diskSizeGB": 1025}}) == (
-        'Status=409 Code="OperationNotAllowed" Message="OS disk of Ephemeral VM with size greater than '
+        'Status=400 Code="NotSupported" Message="OS disk of Ephemeral VM with size greater than '
         "1024 GB is not "
         f'allowed for VM size {H100} when the DiffDiskPlacement is ResourceDisk."'
     )

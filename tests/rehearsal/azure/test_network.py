@@ -27,8 +27,8 @@ def network(*subnets: dict, **more) -> dict:
 
 def test_a_network_without_a_range_is_refused(world):
     assert world.refused(NETWORK, "bad", addressSpace={}) == (
-        'Status=400 Code="InvalidParameter" Message="Required parameter \'addressSpace.addressPrefixes\' is missing '
-        '(null)."'
+        'Status=400 Code="BadRequest" Message="addressSpace.addressPrefixes is missing. [rule: Microsoft.Network '
+        f'2024-05-01; {SIMULATED}"'
     )
 
 
@@ -334,8 +334,8 @@ def test_a_word_that_is_none_is_refused(world):
     assert world.refused(
         SECURITY_RULE, "bad", {**RULE, "protocol": "Rdma"}, networkSecurityGroupName=group["name"]
     ) == (
-        "Status=400 Code=\"InvalidParameter\" Message=\"The value 'Rdma' of parameter 'protocol' is not allowed. "
-        'Allowed values are: Tcp,Udp,Icmp,Esp,*,Ah."'
+        'Status=400 Code="BadRequest" Message="protocol \'Rdma\' is none of Tcp, Udp, Icmp, Esp, *, Ah. [rule: '
+        f'Microsoft.Network 2024-05-01; {SIMULATED}"'
     )
     world.up(SECURITY_RULE, "tcp", {**RULE, "protocol": "tcp"}, networkSecurityGroupName=group["name"])
 
@@ -362,7 +362,7 @@ def test_the_first_four_addresses_and_the_last_of_a_subnet_are_azures(world):
     assert held == ["10.0.1.4", "10.0.1.5", "10.0.1.6"]
     assert len(world.engine.refresh("small")["ipConfigurations"]) == 3
     assert world.refused(INTERFACE, "bad", ipConfigurations=[{"name": "a", "subnet": {"id": small.id}}]) == (
-        'Status=400 Code="SubnetIsFull" Message="Subnet small with address prefix 10.0.1.0/29 does not have enough '
+        'Status=400 Code="SubnetIsFull" Message="Subnet small with address prefix 10.0.1.0/29 doesn\'t have enough '
         'capacity for 1 IP addresses."'
     )
     world.engine.destroy("nic1")

@@ -114,8 +114,8 @@ def test_an_address_cannot_be_deleted_while_it_is_used(world):
 
 def test_a_nat_gateway_needs_a_sku(world):
     assert world.refused(NAT, "bad") == (
-        "Status=400 Code=\"InvalidParameter\" Message=\"The value 'None' of parameter 'sku.name' is not allowed. "
-        'Allowed values are: Standard,StandardV2."'
+        'Status=400 Code="BadRequest" Message="sku.name \'None\' is none of Standard, StandardV2. [rule: '
+        f'Microsoft.Network 2024-05-01; {SIMULATED}"'
     )
 
 
@@ -215,6 +215,7 @@ def test_a_bastion_in_another_subnet_is_refused(world):
 def test_a_developer_bastion_names_a_network_and_no_subnet(world):
     sku = {"sku": {"name": "Developer"}}
     assert world.refused(BASTION, "bad", sku) == (
-        'Status=400 Code="InvalidParameter" Message="Required parameter \'virtualNetwork\' is missing (null)."'
+        'Status=400 Code="BadRequest" Message="virtualNetwork is missing. [rule: Microsoft.Network 2024-05-01; '
+        f'{SIMULATED}"'
     )
     world.up(BASTION, "developer", sku, virtualNetwork={"id": world.network.id})

@@ -71,9 +71,8 @@ def test_a_set_that_the_subnet_has_no_room_for_is_refused_whole(world):
     interface = {"name": "eth0", "ipConfigurations": [{"name": "primary", "subnet": {"id": small.id}}]}
     profile = {"networkProfile": {"networkInterfaceConfigurations": [interface]}}
     assert world.refused(SCALE_SET, "bad", sized(world, 4, virtualMachineProfile=profile)) == (
-        'Status=400 Code="SubnetIsFull" Message="Subnet small with address prefix 10.0.1.0/29 does not '
-        "have enough "
-        'capacity for 4 IP addresses."'
+        'Status=400 Code="SubnetIsFull" Message="Subnet small with address prefix 10.0.1.0/29 doesn\'t have '
+        'enough capacity for 4 IP addresses."'
     )
     world.up(SCALE_SET, "good", sized(world, 3, virtualMachineProfile=profile))
 
