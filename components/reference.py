@@ -13,9 +13,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from gpu_fabric.components.aws.settings import AwsClusterSettings
+from gpu_fabric.components.azure.settings import AzureClusterSettings
 from gpu_fabric.components.settings import leaf_types
 
-SECTIONS: dict[str, type[BaseModel]] = {"aws": AwsClusterSettings}
+SECTIONS: dict[str, type[BaseModel]] = {"aws": AwsClusterSettings, "azure": AzureClusterSettings}
 """Key under `fabric` → its settings."""
 
 _INTRODUCTION = """\

@@ -79,7 +79,7 @@ class AzureSecurityArgs(TypedDict, total=False):
     trusted_launch: bool
     """On where Azure documents it for the size."""
     secure_boot: bool
-    """False: GPU drivers are unsigned in most images."""
+    """False: Ubuntu loads a CUDA driver under it only after extra steps."""
     vtpm: bool
     """True, with trusted launch."""
     encryption_at_host: bool

@@ -145,7 +145,7 @@ class Security(Settings):
     trusted_launch: Switch | None = None
     """Trusted launch; by default on where Azure documents it for the size."""
     secure_boot: Switch = False
-    """Secure Boot: refuses kernel modules that nobody signed, among them GPU drivers as most images have them."""
+    """Secure Boot, with trusted launch. Ubuntu loads a CUDA driver under it only after extra steps."""
     vtpm: Switch = True
     """A virtual TPM, with trusted launch."""
     encryption_at_host: Switch = True
