@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ..small_engine import Failed
 from .world import H100, H200, IMAGE, KEY, NETWORK, SCALE_SET, SECURITY_GROUP, SUBNET, World
@@ -59,6 +61,19 @@ def test_four_to_eight_to_four_adds_machines_and_takes_the_newest_away(world):
     assert addresses(world) == {f"10.0.0.{last}" for last in range(4, 8)}
     world.up(SCALE_SET, "nodes", sized(world, 5))
     assert ids(world) == [0, 1, 2, 3, 8]  # a number is not used again
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=st.lists(st.integers(min_value=0, max_value=12), min_size=1, max_size=6))
+def test_however_a_set_grows_and_shrinks_each_machine_has_an_address_and_nobody_else_has_it(world, steps):
+    machines: list[int] = []
+    for capacity in steps:
+        world.up(SCALE_SET, "nodes", sized(world, capacity))
+        before, machines = machines, ids(world)
+        assert len(machines) == len(addresses(world)) == capacity
+        assert set(before[:capacity]) <= set(machines), "the oldest stay"
+        assert addresses(world) <= {f"10.0.0.{last}" for last in range(4, 255)}
+    world.engine.destroy("nodes")
 
 
 def test_no_machine_is_a_size_too(world):
