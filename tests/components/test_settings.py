@@ -10,6 +10,7 @@ from pydantic import Field
 
 from gpu_fabric.components.problems import InvalidInputError, Problem, raise_if_any, render_path
 from gpu_fabric.components.settings import Identifier, Settings, Spelling, Switch, Text, WholeNumber, read
+from tests.components.recorder import record
 
 
 class Square(Settings):
@@ -158,11 +159,14 @@ def test_a_users_own_keys_keep_their_spelling_in_a_problem() -> None:
 
 
 def test_an_id_may_be_known_only_after_deployment() -> None:
-    later = pulumi.Output.from_input("subnet-1")
-    settings, found = read(Outer, {"nodeCount": 1, "givenId": later})
-    assert found == []
-    assert settings is not None
-    assert settings.given_id is later
+    def program() -> None:
+        later = pulumi.Output.from_input("subnet-1")
+        settings, found = read(Outer, {"nodeCount": 1, "givenId": later})
+        assert found == []
+        assert settings is not None
+        assert settings.given_id is later
+
+    record(program)
 
 
 def test_a_path_is_written_as_a_person_would() -> None:
