@@ -68,6 +68,11 @@ class Layout:
         return self.data * self.tensor * self.pipeline * self.context
 
     @property
+    def stage_gpus(self) -> int:
+        """GPUs of one pipeline stage: as many pairs of ranks talk across a cut."""
+        return self.data * self.tensor * self.context
+
+    @property
     def shard_gpus(self) -> int:
         """GPUs that share one copy of what ZeRO shards; context-parallel ranks take part."""
         return self.shard or self.data * self.context

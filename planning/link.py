@@ -8,15 +8,15 @@ by the Mathis formula (ACM CCR 27(3), 1997), rate = MSS/RTT * 1.22 / sqrt(loss).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 FLOW_LIMIT_GBPS = 5.0
 TCP_IP_HEADER = 40
 ETHERNET_OVERHEAD = 38
 """Header, checksum, preamble and gap of an Ethernet frame."""
 DEFAULT_MTU = 1400
-DEFAULT_FLOWS = 64
-"""NCCL's most: NCCL_SOCKET_NTHREADS * NCCL_NSOCKS_PERTHREAD may not exceed 64."""
+DEFAULT_FLOWS = 32
+"""Of one pair of ranks with our settings: NCCL_SOCKET_NTHREADS=4, NCCL_NSOCKS_PERTHREAD=8; NCCL allows 64."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,13 @@ class LinkModel:
     loss: float = 0.0
     """Share of packets lost."""
     flows: int = DEFAULT_FLOWS
+    """TCP flows at once: of one pair of ranks, or of all (`between`)."""
     mtu: int = DEFAULT_MTU
     basis: str = ""
+
+    def between(self, pairs: int) -> LinkModel:
+        """The link as `pairs` pairs of ranks use it together, each with flows of its own."""
+        return replace(self, flows=self.flows * pairs)
 
     @property
     def payload_share(self) -> float:
@@ -51,9 +56,14 @@ class LinkModel:
         return min(self.bandwidth_gbps * self.payload_share, self.flows * self.flow_gbps)
 
     @property
+    def limited_by_flows(self) -> bool:
+        """Whether the flows together carry less than the link."""
+        return self.flows * self.flow_gbps < self.bandwidth_gbps * self.payload_share
+
+    @property
     def limit(self) -> str:
         """What holds the goodput down, in words."""
-        if self.flows * self.flow_gbps < self.bandwidth_gbps * self.payload_share:
+        if self.limited_by_flows:
             return f"{self.flows} flows of {self.flow_gbps:.2f} Gb/s"
         return f"{self.bandwidth_gbps:g} Gb/s"
 

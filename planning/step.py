@@ -178,8 +178,8 @@ def _hops(
     neighbours = [(a, b) for a in range(stages) for b in (a - 1, a + 1) if 0 <= b < stages]
     for a, b in [*neighbours, *last_to_first]:
         if placement.cut and (a < placement.cut) != (b < placement.cut):
-            link = placement.link
-            assert link is not None
+            assert placement.link is not None
+            link = placement.link.between(layout.stage_gpus)
             hops[a, b] = Hop(link.rtt_ms / 2e3, link.transfer_seconds(crossing), shared="between clouds")
         else:
             # Each tensor rank sends its part over its own NICs.
@@ -198,10 +198,8 @@ def _tied_embedding_seconds(training: Training, layout: Layout, placement: Place
         return 0.0
     size = GRADIENT_BYTES * model.head_parameters / (layout.tensor * (layout.data if layout.zero else 1))
     if placement.cut and placement.link is not None:
-        return (
-            placement.link.transfer_seconds(GRADIENT_BYTES * model.head_parameters)
-            + placement.link.rtt_ms / 1e3
-        )
+        link = placement.link.between(layout.stage_gpus)
+        return link.transfer_seconds(GRADIENT_BYTES * model.head_parameters) + link.rtt_ms / 1e3
     return predict(Collective.ALL_REDUCE, size, Group(placement.platforms[0], 2, 1)).seconds
 
 
@@ -229,7 +227,8 @@ def step_bound(
         earlier / layout.virtual + microbatches * work for earlier, work in zip(before, works, strict=False)
     )
     if placement.cut and placement.link is not None:
-        transfer = placement.link.transfer_seconds(pipeline_bytes(training, layout) * layout.data)
+        link = placement.link.between(layout.stage_gpus)
+        transfer = link.transfer_seconds(pipeline_bytes(training, layout) * layout.data)
         bound = max(bound, passage + (microbatches + 1) * transfer + placement.link.rtt_ms / 1e3)
     return bound + max(cost.step for cost in per_stage)
 
@@ -272,7 +271,6 @@ def estimate_step(
             free = makespan(times, {}, schedule)
         else:
             pipeline = free = steady_seconds(times, hops, schedule)
-    stage_gpus = layout.tensor * layout.context * layout.data
     optimizer = max(
         known.optimizer_bytes
         * stage_parameters(training.model, shape, layout)
@@ -297,17 +295,19 @@ def estimate_step(
         "optimizer": optimizer,
     }
     parts["bubble"] = seconds - sum(parts.values())
-    peak = sum(platform.gpu.peak["bf16"] for platform in placement.platforms) * stage_gpus * TERA
+    peak = sum(platform.gpu.peak["bf16"] for platform in placement.platforms) * layout.stage_gpus * TERA
     crossings = 1 if layout.virtual == 1 else 2 * layout.virtual - 1
     link_bytes = crossing * microbatches * crossings if placement.cut else 0.0
-    link_busy = placement.link.transfer_seconds(link_bytes) if placement.cut and placement.link else 0.0
+    link_busy = 0.0
+    if placement.cut and placement.link is not None:
+        link_busy = placement.link.between(layout.stage_gpus).transfer_seconds(link_bytes)
     return StepEstimate(
         seconds=seconds,
         parts=parts,
         layout=layout,
         split=tuple(layers),
         tokens=training.tokens,
-        gpus=stage_gpus * stages,
+        gpus=layout.stage_gpus * stages,
         mfu=training.model.model_flops(training.sequence) * training.tokens / (peak * seconds),
         link_share=link_busy / seconds,
         link_bytes=link_bytes,

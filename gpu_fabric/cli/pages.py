@@ -11,6 +11,7 @@ from gpu_fabric.cli import COMMANDS, group
 from gpu_fabric.nccl.environment.pages import page as environment_page
 from gpu_fabric.nccl.hardware import Cloud
 from gpu_fabric.nccl.lint.pages import page as lint_page
+from gpu_fabric.planning.pages import page as planning_page
 
 _INTRODUCTION = """\
 # The command line
@@ -39,6 +40,7 @@ def pages() -> Mapping[str, str]:
     return {
         "cli.md": command_page(),
         "lint.md": lint_page(),
+        "planning.md": planning_page(),
         **{f"environment/{cloud.value}.md": environment_page(cloud) for cloud in Cloud},
     }
 

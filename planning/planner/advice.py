@@ -70,6 +70,7 @@ def verdict_on(single: Sequence[Candidate], split: Candidate | None, link: LinkM
         return ""
     if not single and split is not None:
         b = split.estimate
+        link = link.between(split.layout.stage_gpus)
         return (
             f"Neither cloud alone has the memory for this training: only the split runs, at {b.seconds:.2f} s a step; "
             f"the cut carries {b.link_bytes / 1e9:.1f} GB a step and direction over {link.limit} (the link is busy "
@@ -77,6 +78,7 @@ def verdict_on(single: Sequence[Candidate], split: Candidate | None, link: LinkM
         )
     if split is None:
         return "No layout over both clouds divides and fits; each cloud alone does."
+    link = link.between(split.layout.stage_gpus)
     alone = min(single, key=lambda candidate: candidate.estimate.seconds)
     a, b = alone.estimate, split.estimate
     carries = f"{b.link_bytes / 1e9:.1f} GB a step and direction over {link.limit}"
@@ -109,6 +111,8 @@ WORTH_SPLITTING = 0.7
 def findings_of(training: Training, split: Candidate | None, link: LinkModel | None) -> list[str]:
     found = []
     model = training.model
+    if link is not None and split is not None:
+        link = link.between(split.layout.stage_gpus)
     if split is not None and link is not None and model.tied_embeddings:
         size = float(GRADIENT_BYTES * model.head_parameters)
         found.append(
@@ -116,7 +120,7 @@ def findings_of(training: Training, split: Candidate | None, link: LinkModel | N
             f"{size / 1e9:.2f} GB of gradients are reduced over the link each step "
             f"({link.transfer_seconds(size) + link.rtt_ms / 1e3:.2f} s); untie the embeddings"
         )
-    if link is not None and link.limit.endswith("Gb/s") and "flows" in link.limit:
+    if link is not None and link.limited_by_flows:
         found.append(
             f"the link's {link.bandwidth_gbps:g} Gb/s are not reached: {link.limit} carry {link.goodput_gbps:.2f} Gb/s"
         )

@@ -13,7 +13,8 @@ def cell(text: str) -> str:
     return text.replace("|", "\\|").replace("\n", "<br>")
 
 
-def _table(block: Table) -> list[str]:
+def table_lines(block: Table) -> list[str]:
+    """The lines of a table."""
     marks = ["---:" if name in block.numeric else "---" for name in block.columns]
     lines = [f"**{block.caption}**", ""] if block.caption else []
     lines.append("| " + " | ".join(cell(name) for name in block.columns) + " |")
@@ -29,7 +30,7 @@ def _block(block: Block) -> list[str]:
         return [f"- {item}" for item in block.items]
     if isinstance(block, Figure):
         return ["```mermaid", block.mermaid, "```", "", f"*{block.text}*"]
-    return _table(block)
+    return table_lines(block)
 
 
 def to_markdown(document: Document, limit: int = LIMIT) -> str:

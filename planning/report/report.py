@@ -164,6 +164,8 @@ def _data(report_parts: Mapping[str, Any]) -> dict[str, Any]:
         },
     }
     link = spec.link_model()
+    if link is not None and found is not None and found.split is not None:
+        link = link.between(found.split.layout.stage_gpus)
     if link is not None:
         data["link"] = {
             "bandwidthGbps": link.bandwidth_gbps,

@@ -16,7 +16,9 @@ def test_packets_of_1400_bytes_leave_about_95_percent_for_payload():
 def test_one_flow_carries_five_gigabits_at_most():
     assert LinkModel(100, 3.5, flows=1).goodput_gbps == 5
     assert LinkModel(100, 3.5, flows=1).limit == "1 flows of 5.00 Gb/s"
-    assert LinkModel(100, 3.5, flows=64).limit == "100 Gb/s"
+    assert LinkModel(100, 3.5).limit == "100 Gb/s"
+    assert LinkModel(400, 3.5).goodput_gbps == 160
+    assert LinkModel(400, 3.5).between(4).limit == "400 Gb/s"
 
 
 def test_loss_limits_a_flow_by_the_mathis_formula():

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from gpu_fabric.cli import main
 
 STACK = """
 config:
@@ -21,21 +25,31 @@ config:
 """
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch):
-    """Run the command line in a folder of its own, with a cache of its own."""
-    root = Path(__file__).parents[2]
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("PYTHONPATH", str(root))
+@dataclass(frozen=True)
+class Ran:
+    returncode: int
+    stdout: str
+    stderr: str
 
-    def go(
-        *arguments: str, model: str = "llama-3-8b", size: str = "p5.48xlarge"
-    ) -> subprocess.CompletedProcess[str]:
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in a folder of its own, with a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+    def go(*arguments: str, model: str = "llama-3-8b", size: str = "p5.48xlarge") -> Ran:
         (tmp_path / "Pulumi.dev.yaml").write_text(STACK.format(model=model, size=size))
-        return subprocess.run(
-            [sys.executable, "-m", "gpu_fabric.cli", *arguments],
-            cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60,
-        )  # fmt: skip
+        monkeypatch.setattr(sys, "argv", ["gpu-fabric", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main()
+        said = capsys.readouterr()
+        code = left.value.code
+        return Ran(code if isinstance(code, int) else 0, said.out, said.err)
 
     return go
 
@@ -137,3 +151,12 @@ def test_a_price_list_that_cannot_be_reached_is_a_message(run, monkeypatch):
     assert ran.returncode == 2
     assert "the price list cannot be reached" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_plan_runs_as_a_process_of_its_own(tmp_path):
+    (tmp_path / "Pulumi.dev.yaml").write_text(STACK.format(model="llama-3-8b", size="p5.48xlarge"))
+    ran = subprocess.run(
+        [sys.executable, "-m", "gpu_fabric.cli", "plan", str(tmp_path / "Pulumi.dev.yaml"), "--json"],
+        cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    assert json.loads(ran.stdout)["fabric"] == "dev"

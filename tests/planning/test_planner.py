@@ -195,3 +195,15 @@ def test_the_search_finds_what_trying_everything_finds(nodes, model, batch):
     assert len(trials) > 20
     everything = min(estimate_step(training, t.layout, t.placement, split=t.split).seconds for t in trials)
     assert plan(spec).best.estimate.seconds <= everything * 1.005
+
+
+def test_a_lossy_link_is_named_and_a_link_without_loss_is_advised():
+    data = {
+        "aws": {"instanceType": "p5.48xlarge", "nodes": 2, "zone": "us-east-1a"},
+        "azure": {"vmSize": "Standard_ND96isr_H100_v5", "nodes": 2},
+        "interconnect": {"bandwidthMbps": 100000, "rttMs": 20, "loss": 0.01, "flows": 1},
+        "training": {"model": "llama-3-8b", "globalBatch": 256},
+    }
+    found = plan(fabric_spec(data))
+    assert any(text.startswith("the link's 100 Gb/s are not reached: ") for text in found.findings)
+    assert found.advice[0].change == "a link without loss"
