@@ -78,7 +78,9 @@ class Simulation:
             command += ["--without-language-host"]
         home_of_package = str(Path(__file__).parents[2])
         stamp = folder / ".written-by"
-        wanted = "\n".join([*command, home_of_package])
+        # Which clouds there are stands in a file of the other side; a change of it is a change of the scripts.
+        clouds = Path(__file__).parents[1] / "rehearsal" / "clouds.py"
+        wanted = "\n".join([*command, home_of_package, clouds.read_text(encoding="utf-8")])
         if stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
             return
         environment = {**os.environ, "PYTHONPATH": home_of_package}

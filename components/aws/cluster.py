@@ -14,6 +14,7 @@ import pulumi
 from gpu_fabric.components.aws.access import AwsNodeAccess
 from gpu_fabric.components.aws.arguments import AwsGpuClusterArgs
 from gpu_fabric.components.aws.checks import address_plan, node_additions, problems_of
+from gpu_fabric.components.aws.limits import ROLE_NAME_CHARACTERS
 from gpu_fabric.components.aws.network import AwsNetwork
 from gpu_fabric.components.aws.nodes import AwsNodes
 from gpu_fabric.components.aws.notes import notes
@@ -25,12 +26,24 @@ from gpu_fabric.components.aws.template import AwsNodeTemplate
 from gpu_fabric.components.choices import NodesAs
 from gpu_fabric.components.component import child, settings_from_arguments
 from gpu_fabric.components.node_files import node_files
+from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.surroundings import Surroundings
 from gpu_fabric.nccl.hardware.interfaces import (
     addresses_per_node,
     efa_gbps_per_node,
     efa_interfaces_per_node,
 )
+
+#: What a role's name has beside the cluster's: `-node`, and a hyphen with seven digits (Pulumi, "Auto-naming").
+_ROLE_SUFFIX = len("-node") + len("-1234567")
+
+
+def _name_problems(name: str) -> list[Problem]:
+    most = ROLE_NAME_CHARACTERS - _ROLE_SUFFIX
+    if len(name) <= most:
+        return []
+    what = f"the cluster's name has {len(name)} characters, and IAM takes no role name above {ROLE_NAME_CHARACTERS}"
+    return [Problem(("name",), what, f"give a name of at most {most}")]
 
 
 class AwsGpuCluster(pulumi.ComponentResource):
@@ -86,7 +99,10 @@ class AwsGpuCluster(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None,
     ) -> None:
         settings = settings_from_arguments(
-            AwsClusterSettings, given, f"AwsGpuCluster {name!r}", lambda read: problems_of(read, around)
+            AwsClusterSettings,
+            given,
+            f"AwsGpuCluster {name!r}",
+            lambda read: [*_name_problems(name), *problems_of(read, around)],
         )
         super().__init__("gpu-fabric:index:AwsGpuCluster", name, None, opts)
         size = around.sizes[settings.instance_type]

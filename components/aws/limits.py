@@ -28,3 +28,6 @@ CAPACITY_BLOCK_NODES = 64
 
 USER_DATA_BYTES = 16_384
 """Raw bytes, before base64. EC2 User Guide, "Run commands when you launch an instance"; read 2026-11-29."""
+
+ROLE_NAME_CHARACTERS = 64
+"""IAM User Guide, "IAM and AWS STS quotas"; read 2026-11-29."""

@@ -15,7 +15,7 @@ def notes(settings: AwsClusterSettings, size: NodeSize, image: ImageReference) -
     if image.floats:
         yield (
             f"image: {image.name} floats. Nodes that start later may get a newer image than those that run. Pin it "
-            "with `image.amiId`, or with `image.ssmParameter` and a version at its end (…/ami-id:42)."
+            "with `image.amiId`, or with a parameter of your own and a version at its end (`ssmParameter: /mine:42`)."
         )
     if settings.image.ami_id is None and settings.image.ssm_parameter is None:
         yield (

@@ -483,3 +483,14 @@ def test_children_are_children_of_their_component_and_the_components_of_the_clus
     assert parent(declared.one(TEMPLATE)) == "AwsNodeTemplate"
     assert parent(declared.one(ASG)) == "AwsNodes"
     assert all(resource.parent in by_urn for resource in declared.custom)
+
+
+def test_a_name_that_iam_would_not_take_is_refused_with_the_length_that_fits() -> None:
+    args = {"zone": "us-east-1a", "instance_type": "p5.48xlarge", "nodes": 1}
+    assert record_cluster(args, name="n" * 51).custom
+    with pytest.raises(InvalidInputError) as refused:
+        record_cluster(args, name="n" * 52)
+    assert (
+        "name: the cluster's name has 52 characters, and IAM takes no role name above 64; give a name of at most 51"
+        in (str(refused.value))
+    )
