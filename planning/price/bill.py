@@ -80,6 +80,11 @@ class Bill:
         return not self.unknowns
 
     @property
+    def unpriced_nodes(self) -> tuple[LineItem, ...]:
+        """Nodes without a known price: a sum without them says nothing."""
+        return tuple(item for item in self.unknowns if item.price.item == "node")
+
+    @property
     def per_hour(self) -> float:
         """Everything billed by time, with the nodes running."""
         return sum(item.per_hour or 0.0 for item in self.items)

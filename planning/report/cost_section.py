@@ -9,18 +9,28 @@ from gpu_fabric.planning.report.quantities import Basis, Quantity, number
 
 
 def cost_quantities(bill: Bill) -> list[Quantity]:
-    """The headline of a bill. A sum with unknown parts says how many are missing."""
+    """The headline of a bill: a lower bound where small prices are unknown, unknown where a node's is."""
     missing = len(bill.unknowns)
     source = "price table of this report" + (f"; {missing} unknown prices are not in it" if missing else "")
-    lines = [
-        Quantity("an hour of training", bill.training_per_hour, "USD/h", Basis.COMPUTED, source),
-        Quantity("an hour with the nodes off", bill.idle_per_hour, "USD/h", Basis.COMPUTED, source),
-        Quantity("a month of training (730 h)", bill.per_month(), "USD", Basis.COMPUTED, source),
+    least = ", at least" if missing else ""
+    rows: list[tuple[str, float | None, str, bool]] = [
+        ("an hour of training", bill.training_per_hour, "USD/h", True),
+        ("an hour with the nodes off", bill.idle_per_hour, "USD/h", False),
+        ("a month of training (730 h)", bill.per_month(), "USD", True),
     ]
     if bill.per_step is not None:
-        lines.append(Quantity("a step", bill.per_step, "USD", Basis.COMPUTED, source))
-        lines.append(Quantity("a billion tokens", bill.per_billion_tokens, "USD", Basis.COMPUTED, source))
-    return lines
+        rows += [
+            ("a step", bill.per_step, "USD", True),
+            ("a billion tokens", bill.per_billion_tokens, "USD", True),
+        ]
+    found = []
+    for name, value, unit, with_nodes in rows:
+        if with_nodes and bill.unpriced_nodes:
+            why = "; ".join(item.basis for item in bill.unpriced_nodes)
+            found.append(Quantity(name, None, unit, Basis.UNKNOWN, why))
+        else:
+            found.append(Quantity(f"{name}{least}", value, unit, Basis.COMPUTED, source))
+    return found
 
 
 def _amount(value: float | None, unit: str) -> str:

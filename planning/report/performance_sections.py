@@ -249,7 +249,7 @@ def step_section(plan: Plan) -> Section:
         table(
             ("clusters", "layout", "cut", "step", "MFU", "memory"),
             tuple(_layout_row(candidate) for candidate in plan.ranked),
-            caption="Layouts, fastest first",
+            caption="Layouts, fastest first; step and MFU fitted, memory estimated",
             numeric=("step", "MFU", "memory"),
         ),
         table(
@@ -265,7 +265,7 @@ def step_section(plan: Plan) -> Section:
             table(
                 ("change", "step", "saved"),
                 rows,
-                caption="What would help the split most",
+                caption="What would help the split most, fitted",
                 numeric=("step", "saved"),
             )
         )

@@ -86,14 +86,15 @@ class FabricReport:
     def headline(self) -> dict[str, Any]:
         """Plain values to export from a program. A key is left out where its number is unknown."""
         values: dict[str, Any] = {
-            "usdPerHour": round(self.bill.training_per_hour, 2),
             "usdPerHourIdle": round(self.bill.idle_per_hour, 2),
             "unknownPrices": [item.what for item in self.bill.unknowns],
             "problems": list(self.problems),
         }
-        if self.bill.per_step is not None and self.bill.per_billion_tokens is not None:
-            values["usdPerStep"] = round(self.bill.per_step, 4)
-            values["usdPerBillionTokens"] = round(self.bill.per_billion_tokens, 2)
+        if not self.bill.unpriced_nodes:
+            values["usdPerHour"] = round(self.bill.training_per_hour, 2)
+            if self.bill.per_step is not None and self.bill.per_billion_tokens is not None:
+                values["usdPerStep"] = round(self.bill.per_step, 4)
+                values["usdPerBillionTokens"] = round(self.bill.per_billion_tokens, 2)
         if self.plan is not None:
             best = self.plan.best.estimate
             values |= {

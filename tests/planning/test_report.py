@@ -102,6 +102,7 @@ def test_every_number_of_the_summary_has_a_unit_and_a_basis(made):
         assert entry["unit"], name
         assert entry["basis"] in {basis.value for basis in Basis}, name
         assert entry["source"], name
+        assert (entry["value"] is None) == (entry["basis"] == "unknown")
 
 
 def test_predictions_state_their_range(made):
@@ -132,6 +133,26 @@ def test_unknown_prices_are_named_and_in_no_sum(made):
     assert "equinix connections" in text
     assert "unknown prices are not in it" in text
     assert "equinix connections" in made.headline()["unknownPrices"]
+
+
+def test_a_node_without_a_price_makes_the_sums_unknown_and_never_small():
+    spec = fabric_spec(
+        {
+            "aws": {"instanceType": "p5e.48xlarge", "nodes": 2, "zone": "us-east-1a"},
+            "training": {"model": "llama-3-8b", "globalBatch": 128},
+        }
+    )
+    made = report(spec)
+    summary = json.loads(made.json())["summary"]
+    assert summary["an hour of training"]["value"] is None
+    assert "no on demand price of p5e.48xlarge" in summary["an hour of training"]["source"]
+    assert summary["a step"]["value"] is None
+    assert "usdPerHour" not in made.headline()
+    assert "| an hour of training | unknown |" in made.markdown()
+
+
+def test_sums_without_small_prices_are_called_lower_bounds(made):
+    assert "an hour of training, at least" in json.loads(made.json())["summary"]
 
 
 def test_the_headline_is_plain_values_for_a_programs_outputs(made):

@@ -8,6 +8,7 @@ from statistics import median
 
 import pytest
 
+from gpu_fabric.nccl.hardware import load_sizes
 from gpu_fabric.planning.collectives import platform_of
 from gpu_fabric.planning.compute import fraction_of, stage_compute, step_constants
 from gpu_fabric.planning.errors import PlanningError
@@ -216,3 +217,15 @@ def test_zero3_over_14_gigabytes_a_second_takes_far_longer_than_the_guide_says()
     seconds = zero3_volume() * 31 / 32 / 14.2e9
     assert seconds == pytest.approx(28.9, abs=0.1)
     assert math.isclose(zero3_volume(), 423.3e9, rel_tol=0.001)
+
+
+@pytest.mark.parametrize("name", sorted(load_sizes()))
+def test_every_size_of_the_catalog_has_a_platform_or_says_what_it_lacks(name):
+    size = load_sizes()[name]
+    if size.fabric_gbps or size.ip_gbps or size.ethernet_gbps:
+        platform = platform_of(size)
+        assert platform.node_gbs > 0
+        assert platform.gpu.peak["bf16"] > 0
+    else:
+        with pytest.raises(PlanningError, match="the catalog states no network rate; give"):
+            platform_of(size)
