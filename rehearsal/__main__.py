@@ -18,6 +18,9 @@ from .core.provider import DATABASE
 from .core.sdk_schema import extract
 from .core.store import Store
 
+SHOWN = 8
+"""Objects of one kind that `show` lists: a fleet of p5 nodes has 33 interfaces a node."""
+
 HOME = Path(__file__).absolute().parents[len((__package__ or "").split("."))]
 """The folder that holds the package, so that a script finds it from anywhere."""
 
@@ -84,10 +87,22 @@ def show(database: Path | None, as_json: bool, cloud: str | None) -> None:
         return
     if not objects:
         click.echo("The simulated clouds are empty.")
+    kinds: dict[str, list[dict[str, Any]]] = {}
     for each in objects:
-        properties = each["properties"]
-        label = (properties.get("tags") or {}).get("Name") or properties.get("name") or ""
-        click.echo(f"{each['kind']:<48} {each['id']:<24} {label}".rstrip())
+        kinds.setdefault(each["kind"], []).append(each)
+    for kind, same in kinds.items():
+        for each in same[:SHOWN]:
+            click.echo(f"{kind:<48} {each['id']:<24} {_label(each['properties'])}".rstrip())
+        if len(same) > SHOWN:
+            click.echo(f"{kind:<48} … and {len(same) - SHOWN} more (--json has all)")
+
+
+def _label(properties: dict[str, Any]) -> str:
+    """What a person calls an object: its Name tag, or its name. An Auto Scaling group's tags are a list."""
+    tags = properties.get("tags") or {}
+    if isinstance(tags, list):
+        tags = {tag["key"]: tag["value"] for tag in tags}
+    return tags.get("Name") or properties.get("name") or ""
 
 
 @main.command()

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from gpu_fabric.rehearsal.__main__ import main
+from gpu_fabric.rehearsal.core.store import Store
 
 from .small_engine import SmallEngine
 
@@ -40,6 +41,18 @@ def test_show_lists_what_there_is(database, net):
     code, output = run(database, "show")
     assert code == 0
     assert f"{VPC:<48} {net:<24} train" in output.splitlines()
+
+
+def test_show_names_an_auto_scaling_group_whose_tags_are_a_list_and_cuts_a_long_kind(database, aws):
+    for number in range(9):
+        aws.up(VPC, f"net-{number}", cidrBlock="10.0.0.0/16", tags={"Name": "train"})
+    with Store(database).transaction("aws") as held:
+        held.put("aws:autoscaling/group:Group", "fleet-1", {"tags": [{"key": "Name", "value": "fleet"}]})
+    code, output = run(database, "show")
+    assert code == 0
+    assert f"{'aws:autoscaling/group:Group':<48} {'fleet-1':<24} fleet" in output.splitlines()
+    assert output.count(f"{VPC:<48} vpc-") == 8
+    assert f"{VPC:<48} … and 1 more (--json has all)" in output.splitlines()
 
 
 def test_show_says_when_there_is_nothing(database, aws):
