@@ -111,6 +111,11 @@ WORTH_SPLITTING = 0.7
 def findings_of(training: Training, split: Candidate | None, link: LinkModel | None) -> list[str]:
     found = []
     model = training.model
+    if model.moe is not None:
+        found.append(
+            f"{model.name} is a mixture of experts: no published run checks its step time here, and the many small "
+            "matrix products of its experts are counted like large ones; take the step time as a lower bound"
+        )
     if link is not None and split is not None:
         link = link.between(split.layout.stage_gpus)
     if split is not None and link is not None and model.tied_embeddings:

@@ -21,6 +21,8 @@ from gpu_fabric.planning.step import StepEstimate, estimate_step, step_bound
 
 SIMULATE_AT_MOST = 12
 """Trials of one placement whose pipeline is simulated."""
+EXACT_OPERATIONS = 32_768
+"""Passes through a stage up to which all ranked trials are simulated whole."""
 KEEP = 4
 """Trials of one placement that are ranked."""
 
@@ -60,15 +62,22 @@ def _compute_bound(training: Training, trial: Trial) -> float:
     return trial.layout.microbatches(training) * (work.forward + work.backward)
 
 
-def _candidate(training: Training, clusters: Sequence[Cluster], trial: Trial) -> Candidate:
-    """The trial with its exact estimate."""
-    estimate = estimate_step(training, trial.layout, trial.placement, split=trial.split)
+def _candidate(training: Training, clusters: Sequence[Cluster], trial: Trial, *, exact: bool) -> Candidate:
+    """The trial with its estimate."""
+    estimate = estimate_step(training, trial.layout, trial.placement, split=trial.split, exact=exact)
     cut = trial.placement.cut
     needs = tuple(
         stage_memory(training, trial.layout, trial.split, stage, cut=cut).total
         for stage in range(trial.layout.pipeline)
     )
     return Candidate(tuple(clusters), trial.layout, trial.split, cut, estimate, needs)
+
+
+def _is_short(training: Training, trial: Trial) -> bool:
+    """Whether the whole pipeline is simulated for every trial that is ranked, not only for the best."""
+    return (
+        trial.layout.microbatches(training) * trial.layout.pipeline * trial.layout.virtual <= EXACT_OPERATIONS
+    )
 
 
 def most_promising(training: Training, trials: Sequence[Trial]) -> Iterator[tuple[float, Trial]]:
@@ -137,6 +146,9 @@ def search(
     kept = fastest(training, trials)
     if kept:
         kept[0] = refined(training, clusters, kept[0])
-    found = [_candidate(training, clusters, trial) for trial in kept]
-    found.sort(key=lambda candidate: candidate.estimate.seconds)
+    found = [_candidate(training, clusters, t, exact=_is_short(training, t)) for t in kept]
+    order = sorted(range(len(found)), key=lambda index: found[index].estimate.seconds)
+    if order and not _is_short(training, kept[order[0]]):
+        found[order[0]] = _candidate(training, clusters, kept[order[0]], exact=True)
+    found = [found[index] for index in order]
     return found, considered, fitting, nearest

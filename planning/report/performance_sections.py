@@ -170,26 +170,34 @@ def step_figure(plan: Plan) -> Figure:
     )
 
 
-def step_quantities(candidate: Candidate) -> list[Quantity]:
-    """The headline of a step."""
+def step_quantities(plan: Plan) -> list[Quantity]:
+    """The headline of the best layout's step. A mixture of experts is not checked by any row: estimated, no range."""
+    candidate = plan.best
     estimate = candidate.estimate
-    low, high = accuracy()["step time"].around(estimate.seconds)
+    checked = plan.training.model.moe is None
+    basis = Basis.FITTED if checked else Basis.ESTIMATED
     source = "model of this report"
+    low, high = accuracy()["step time"].around(estimate.seconds)
+    per_second = estimate.mfu * estimate.seconds
+
+    def quantity(
+        name: str, value: float, unit: str, worst: float | None = None, best: float | None = None
+    ) -> Quantity:
+        return Quantity(
+            name, value, unit, basis, source, worst if checked else None, best if checked else None
+        )
+
     return [
-        Quantity("step time", estimate.seconds, "s", Basis.FITTED, source, low, high),
-        Quantity(
-            "MFU", estimate.mfu, "%", Basis.FITTED, source,
-            estimate.mfu * estimate.seconds / high, estimate.mfu * estimate.seconds / low,
+        quantity("step time", estimate.seconds, "s", low, high),
+        quantity("MFU", estimate.mfu, "%", per_second / high, per_second / low),
+        quantity(
+            "tokens", estimate.tokens_per_second, "tokens/s", estimate.tokens / high, estimate.tokens / low
         ),
-        Quantity(
-            "tokens", estimate.tokens_per_second, "tokens/s", Basis.FITTED, source,
-            estimate.tokens / high, estimate.tokens / low,
-        ),
-        Quantity("tokens of one GPU", estimate.tokens_per_gpu_second, "tokens/s", Basis.FITTED, source),
-        Quantity("GPU wait", estimate.wait_share, "%", Basis.FITTED, source),
-        Quantity("of it network", estimate.network_share, "%", Basis.FITTED, source),
+        quantity("tokens of one GPU", estimate.tokens_per_gpu_second, "tokens/s"),
+        quantity("GPU wait", estimate.wait_share, "%"),
+        quantity("of it network", estimate.network_share, "%"),
         Quantity("memory of the fullest GPU", max(candidate.memory_gb), "GB", Basis.ESTIMATED, source),
-    ]  # fmt: skip
+    ]
 
 
 def quantity_table(quantities: Sequence[Quantity], caption: str = "") -> Table:

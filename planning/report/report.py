@@ -70,7 +70,7 @@ class FabricReport:
         """The headline numbers."""
         found: list[Quantity] = []
         if self.plan is not None:
-            found += step_quantities(self.plan.best)
+            found += step_quantities(self.plan)
         for cluster in self.spec.clusters:
             prediction = predict(Collective.ALL_REDUCE, GIB, whole_group(cluster))
             if prediction.seconds:

@@ -164,6 +164,20 @@ def test_the_headline_is_plain_values_for_a_programs_outputs(made):
     assert headline["problems"] == []
 
 
+def test_a_mixture_of_experts_is_estimated_without_a_range_and_says_why():
+    spec = fabric_spec(
+        {
+            "aws": {"instanceType": "p5.48xlarge", "nodes": 8},
+            "training": {"model": "mixtral-8x22b", "globalBatch": 256, "sequence": 4096},
+        }
+    )
+    made = report(spec)
+    step = json.loads(made.json())["summary"]["step time"]
+    assert step["basis"] == "estimated"
+    assert "range" not in step
+    assert "take the step time as a lower bound" in made.markdown()
+
+
 def test_what_does_not_fit_is_a_problem_in_the_report_and_not_an_error():
     made = report(_spec(nodes=1, model="llama-3-405b"))
     assert made.plan is None
