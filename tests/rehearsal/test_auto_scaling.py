@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpu_fabric.rehearsal.core.values import UNKNOWN
@@ -105,7 +107,7 @@ def test_a_group_needs_exactly_one_way_to_launch(net):
 
 @pytest.mark.parametrize(("timeout", "fits"), [("10m", True), ("1h30m", True), ("0", True), ("10", False)])
 def test_the_capacity_timeout_is_a_duration(net, timeout, fits):
-    inputs = {"minSize": 0, "maxSize": 0, "launchTemplate": {"id": net.template().id}}
+    inputs: dict[str, Any] = {"minSize": 0, "maxSize": 0, "launchTemplate": {"id": net.template().id}}
     inputs |= {"vpcZoneIdentifiers": [net.subnet.id], "waitForCapacityTimeout": timeout}
     if fits:
         net.cloud.preview(FLEET, "fleet", inputs)

@@ -14,6 +14,8 @@ from pulumi.runtime.proto import language_pb2, language_pb2_grpc, plugin_pb2
 from gpu_fabric.rehearsal.language_python import LanguageHost
 from gpu_fabric.rehearsal.run_program import entry_file
 
+from .calls import answered
+
 
 @pytest.fixture
 def stub() -> Iterator[language_pb2_grpc.LanguageRuntimeStub]:
@@ -91,8 +93,8 @@ def test_it_asks_the_engine_for_no_packages(stub):
 def test_what_needs_pulumi_s_own_host_is_named(stub):
     with pytest.raises(grpc.RpcError) as failed:
         stub.GenerateProgram(language_pb2.GenerateProgramRequest())
-    assert failed.value.code() == grpc.StatusCode.UNIMPLEMENTED
-    assert failed.value.details() == (
+    assert answered(failed).code() == grpc.StatusCode.UNIMPLEMENTED
+    assert answered(failed).details() == (
         "the stand-in language host does not do this: it needs Pulumi's own pulumi-language-python"
     )
 

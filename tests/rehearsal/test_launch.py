@@ -183,7 +183,7 @@ def test_two_interfaces_at_one_place_are_an_incompatible_template(net):
 
 
 def test_interfaces_with_security_groups_beside_them_are_an_invalid_template(net):
-    data = {"networkInterfaces": p5(), "vpcSecurityGroupIds": [net.group.id]}
+    data: dict[str, Any] = {"networkInterfaces": p5(), "vpcSecurityGroupIds": [net.group.id]}
     assert refused(net, **data) == (
         "InvalidQueryParameter",
         "Invalid launch template: When a network interface is provided, the security groups must be a part of it.",
@@ -396,7 +396,7 @@ def targeting(reservation: str) -> dict[str, Any]:
     return {"capacityReservationTarget": {"capacityReservationId": reservation}}
 
 
-MARKET = {"instanceMarketOptions": {"marketType": "capacity-block"}}
+MARKET: dict[str, Any] = {"instanceMarketOptions": {"marketType": "capacity-block"}}
 
 
 def test_a_capacity_block_with_its_market_type_starts_as_many_as_it_has(net):

@@ -22,6 +22,8 @@ from gpu_fabric.rehearsal.clouds import load
 from gpu_fabric.rehearsal.core.provider import Provider
 from gpu_fabric.rehearsal.core.values import UNKNOWN, Secret, from_struct, to_struct
 
+from .calls import answered
+
 ROOT = Path(__file__).parents[2]
 VPC = "aws:ec2/vpc:Vpc"
 PARAMETER = "aws:ssm/parameter:Parameter"
@@ -40,7 +42,7 @@ def stub(tmp_path: Path) -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
         stub = provider_pb2_grpc.ResourceProviderStub(channel)
         stub.Configure(provider_pb2.ConfigureRequest(args=to_struct({"region": "us-east-1"})))
-        stub.logged = logged
+        stub.logged = logged  # ty: ignore[unresolved-attribute]
         yield stub
     server.stop(None)
 
@@ -132,10 +134,14 @@ def test_a_refusal_is_the_status_without_a_traceback(stub):
                 properties=to_struct({"name": "/a"}) if stub.Create(_parameter()) else None,
             )
         )
-    assert failed.value.code() == grpc.StatusCode.UNKNOWN
-    assert failed.value.details().endswith(
-        "api error ParameterAlreadyExists: The parameter already exists. To overwrite "
-        "this value, set the overwrite option in the request to true."
+    assert answered(failed).code() == grpc.StatusCode.UNKNOWN
+    assert (
+        answered(failed)
+        .details()
+        .endswith(
+            "api error ParameterAlreadyExists: The parameter already exists. To overwrite "
+            "this value, set the overwrite option in the request to true."
+        )
     )
 
 
@@ -150,18 +156,18 @@ def test_a_half_made_resource_is_told_with_its_id(stub, faults):
     faults(fail=[{"type": VPC, "when": "partial"}])
     with pytest.raises(grpc.RpcError) as failed:
         stub.Create(provider_pb2.CreateRequest(urn=URN, properties=to_struct({"cidrBlock": "10.0.0.0/16"})))
-    metadata = {each.key: each.value for each in failed.value.trailing_metadata()}
+    metadata = {each.key: each.value for each in answered(failed).trailing_metadata()}
     status = status_pb2.Status.FromString(metadata["grpc-status-details-bin"])
     detail = provider_pb2.ErrorResourceInitFailed()
     assert status.details[0].Unpack(detail)
     assert detail.id.startswith("vpc-0")
-    assert list(detail.reasons) == [failed.value.details()]
+    assert list(detail.reasons) == [answered(failed).details()]
 
 
 def test_a_schema_is_not_made_up(stub):
     with pytest.raises(grpc.RpcError) as failed:
         stub.GetSchema(provider_pb2.GetSchemaRequest())
-    assert failed.value.code() == grpc.StatusCode.UNIMPLEMENTED
+    assert answered(failed).code() == grpc.StatusCode.UNIMPLEMENTED
 
 
 class Engine(engine_pb2_grpc.EngineServicer):
@@ -174,7 +180,7 @@ class Engine(engine_pb2_grpc.EngineServicer):
         from google.protobuf import empty_pb2
 
         self.heard.append(request.message)
-        return empty_pb2.Empty()
+        return empty_pb2.Empty()  # ty: ignore[unresolved-attribute]
 
 
 def started(*arguments: str, **environment: str) -> tuple[subprocess.Popen[str], int, float]:
