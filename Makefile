@@ -66,7 +66,7 @@ forget: ## Throw the simulated clouds and their stacks away
 	rm -rf .rehearsal examples/*/.rehearsal
 
 lock: .venv/.ready-dev ## Pin the newest versions that pyproject.toml allows
-	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --all-extras --no-header pyproject.toml -o requirements.txt
+	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --all-extras --group build --no-header pyproject.toml -o requirements.txt
 	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --group dev -c requirements.txt --no-header pyproject.toml -o requirements-dev.txt
 
 clean: forget ## The same, and the environment
@@ -76,8 +76,9 @@ clean: forget ## The same, and the environment
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version.split()[0])'
 	$(PYTHON) -m venv .venv
 
-.venv/.ready: requirements.txt | .venv/bin/python
+.venv/.ready: requirements.txt pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/.ready-dev: requirements-dev.txt .venv/.ready

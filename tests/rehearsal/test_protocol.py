@@ -42,7 +42,7 @@ def stub(tmp_path: Path) -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
     with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
         stub = provider_pb2_grpc.ResourceProviderStub(channel)
         stub.Configure(provider_pb2.ConfigureRequest(args=to_struct({"region": "us-east-1"})))
-        stub.logged = logged  # ty: ignore[unresolved-attribute]
+        stub.logged = logged  # ty: ignore[missing-attribute]
         yield stub
     server.stop(None)
 
@@ -180,7 +180,7 @@ class Engine(engine_pb2_grpc.EngineServicer):
         from google.protobuf import empty_pb2
 
         self.heard.append(request.message)
-        return empty_pb2.Empty()  # ty: ignore[unresolved-attribute]
+        return empty_pb2.Empty()  # ty: ignore[missing-attribute]
 
 
 def started(*arguments: str, **environment: str) -> tuple[subprocess.Popen[str], int, float]:
