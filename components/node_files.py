@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.nccl.bootstrap import cloud_config, user_data
-from gpu_fabric.nccl.environment import EnvironmentInputError, environment
+from gpu_fabric.nccl.environment import Environment, EnvironmentInputError, environment
 from gpu_fabric.nccl.hardware import NodeSize
 
 
@@ -35,6 +35,8 @@ class NodeFiles:
     """The cloud-config as a person reads it."""
     compressed: bytes
     """The same as gzip, which cloud-init unpacks on both clouds; the clouds' limits count these bytes."""
+    environment: Environment
+    """The NCCL settings in force, each variable with its reason."""
     notes: tuple[str, ...]
     """What lint says about the user's own variables, worth knowing before a node starts."""
 
@@ -62,7 +64,7 @@ def node_files(
         f"nccl.environment: {finding.what} {finding.remedy} ({finding.code}; {finding.source})"
         for finding in variables.findings
     )
-    return NodeFiles(text, user_data(text), notes)
+    return NodeFiles(text, user_data(text), variables, notes)
 
 
 def problems_of_node_files(

@@ -1,0 +1,79 @@
+"""The fabric report of a stack, written at every preview and update: what the plan does to step time and cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gpu_fabric.components.config import FabricSettings
+from gpu_fabric.components.node_files import node_files
+from gpu_fabric.nccl.environment import Environment
+from gpu_fabric.planning.price import load_table
+from gpu_fabric.planning.price.table import cache_path
+from gpu_fabric.planning.report import AddressRow, FabricReport, report
+
+FOLDER = "reports"
+"""Beside Pulumi.yaml; not under version control."""
+
+
+def _addresses(settings: FabricSettings) -> Iterator[AddressRow]:
+    """The blocks of the networks that the stack creates."""
+    if settings.aws is not None and not settings.aws.network.adopted:
+        from gpu_fabric.components.aws.checks import address_plan
+
+        plan, _ = address_plan(settings.aws, settings.around_aws)
+        if plan is not None:
+            yield AddressRow("AWS", "VPC", str(plan.vpc), "the whole network")
+            yield AddressRow("AWS", "private subnet", str(plan.private), "nodes")
+            if plan.public is not None:
+                yield AddressRow("AWS", "public subnet", str(plan.public), "NAT gateway")
+    if settings.azure is not None and not settings.azure.network.adopted:
+        from gpu_fabric.components.azure.checks import address_plan as azure_address_plan
+
+        azure_plan, _ = azure_address_plan(settings.azure)
+        if azure_plan is not None:
+            yield AddressRow("Azure", "VNet", str(azure_plan.network), "the whole network")
+            yield AddressRow("Azure", "private subnet", str(azure_plan.private), "nodes")
+            if azure_plan.bastion is not None:
+                yield AddressRow("Azure", "Bastion subnet", str(azure_plan.bastion), "Azure Bastion")
+
+
+def _environments(settings: FabricSettings) -> dict[str, Environment]:
+    """The NCCL settings in force, the user's own included, by size."""
+    found: dict[str, Environment] = {}
+    if settings.aws is not None:
+        from gpu_fabric.components.aws.checks import node_additions
+
+        size = settings.around_aws.sizes[settings.aws.instance_type]
+        found[size.name] = node_files(size, **node_additions(settings.aws)).environment
+    if settings.azure is not None:
+        from gpu_fabric.components.azure.checks import node_additions as azure_node_additions
+
+        size = settings.around_azure.sizes[settings.azure.vm_size]
+        found[size.name] = node_files(size, **azure_node_additions(settings.azure)).environment
+    return found
+
+
+def fabric_report(settings: FabricSettings) -> FabricReport:
+    """The report of what the stack file describes, with what this program knows beside it."""
+    environments = _environments(settings)
+    return report(
+        settings.spec,
+        prices=load_table(cache=cache_path()),
+        environments=environments,
+        addresses=list(_addresses(settings)),
+        findings=[finding for one in environments.values() for finding in one.findings],
+        simulated=os.environ.get("GPU_FABRIC_CLOUD") == "simulated",
+    )
+
+
+def write_report(settings: FabricSettings, stack: str, project: Path) -> dict[str, Any]:
+    """Write `reports/<stack>.md`; the headline numbers and the file's place, to export."""
+    made = fabric_report(settings)
+    place = Path(FOLDER) / f"{stack}.md"
+    target = project / place
+    target.parent.mkdir(exist_ok=True)
+    target.write_text(made.markdown(), encoding="utf-8")
+    return {"report": place.as_posix(), **made.headline()}

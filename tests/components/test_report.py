@@ -1,0 +1,75 @@
+"""The stack's report: written by the program, with what it knows, and its headline numbers exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_fabric.components.config import read_fabric
+from gpu_fabric.components.problems import InvalidInputError
+from gpu_fabric.components.report import fabric_report, write_report
+
+AWS = {"zone": "us-east-1a", "instanceType": "p5.48xlarge", "nodes": 4}
+AZURE = {"vmSize": "Standard_ND96isr_H100_v5", "nodes": 4, "location": "eastus"}
+
+
+def settings(**sections: Any) -> Any:
+    return read_fabric({"aws": AWS, **sections}, aws_region="us-east-1", azure_location="eastus", name="dev")
+
+
+def test_the_report_is_written_beside_the_project_and_its_headline_returned(tmp_path: Path) -> None:
+    headline = write_report(settings(), "dev", tmp_path)
+    text = (tmp_path / "reports" / "dev.md").read_text()
+    assert text.startswith("# Fabric report: dev\n")
+    assert headline["report"] == "reports/dev.md"
+    assert headline["stepSeconds"] > 0
+    assert headline["usdPerHour"] > 4 * 55
+
+
+def test_the_report_has_the_address_plan_and_the_variables_in_force() -> None:
+    text = fabric_report(
+        settings(aws={**AWS, "nccl": {"environment": {"NCCL_ALGO": "RING,TREE"}}})
+    ).markdown()
+    for block in ("10.100.0.0/16", "10.100.16.0/20", "10.100.0.0/28"):
+        assert block in text
+    assert "RING,TREE" in text
+    assert "env-" in text, "what lint says about the user's variable stands in the report"
+
+
+def test_both_clouds_and_the_training_of_the_stack_file_are_in_it() -> None:
+    text = fabric_report(
+        settings(azure=AZURE, training={"model": "llama-3-8b", "globalBatch": 256})
+    ).markdown()
+    assert "llama-3-8b" in text
+    assert "Standard_ND96isr_H100_v5" in text
+    assert "10.200.0.0/16" in text
+
+
+def test_it_says_when_simulated_clouds_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GPU_FABRIC_CLOUD", raising=False)
+    assert "simulated clouds" not in fabric_report(settings()).markdown()
+    monkeypatch.setenv("GPU_FABRIC_CLOUD", "simulated")
+    assert "Previewed against simulated clouds." in fabric_report(settings()).markdown()
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        ({"model": "llama-3-70"}, "fabric.training.model: "),
+        ({"globalBatch": 0}, "fabric.training.globalBatch: "),
+        ({"globalbatch": 8}, "fabric.training.globalbatch: "),
+        (["llama"], "fabric.training: "),
+    ],
+)
+def test_a_training_that_cannot_be_read_is_a_problem_of_the_stack_file(training: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        settings(training=training)
+    (problem,) = refused.value.problems
+    assert str(problem).startswith(message)
+
+
+def test_an_unknown_model_is_answered_with_the_nearest() -> None:
+    with pytest.raises(InvalidInputError, match="did you mean llama-3-70b"):
+        settings(training={"model": "llama-3-70"})
