@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pulumi
-from pydantic import ValidationError
 
 from gpu_fabric.components.problems import Problem, raise_if_any
 from gpu_fabric.components.settings import Settings, read
 from gpu_fabric.components.sizes import read_sizes
 from gpu_fabric.components.surroundings import Surroundings
 from gpu_fabric.planning.spec import FabricSpec, TrainingSpec, fabric_spec
-from gpu_fabric.planning.spec import problems_of as training_problems_of
 
 if TYPE_CHECKING:
     from gpu_fabric.components.aws.settings import AwsClusterSettings
@@ -81,7 +79,7 @@ def read_fabric(
         problems.append(
             Problem((ROOT,), f"names neither {named}", "describe a cluster in one of them, or both")
         )
-    problems += _training_problems(sections.training)
+    problems += read(TrainingSpec, sections.training, path=(ROOT, "training"))[1]
     raise_if_any("the stack file", problems)
     spec = fabric_spec(
         {**given, "training": given.get("training") or {}},
@@ -91,23 +89,6 @@ def read_fabric(
         sizes=sizes,
     )
     return FabricSettings(aws=aws, azure=azure, around_aws=around_aws, around_azure=around_azure, spec=spec)
-
-
-def _training_problems(given: Any) -> list[Problem]:
-    """What the planner finds wrong with `training`, in our form."""
-    if given is None:
-        return []
-    try:
-        TrainingSpec.model_validate(given)
-    except ValidationError as invalid:
-        lines = [line.partition(": ") for line in training_problems_of(invalid, f"{ROOT}.training")]
-        return [Problem(tuple(where.split(".")), *_what_and_remedy(message)) for where, _, message in lines]
-    return []
-
-
-def _what_and_remedy(message: str) -> tuple[str, str]:
-    what, _, remedy = message.rpartition("; ")
-    return (what, remedy) if what else (remedy, "docs/planning.md has the keys and the models")
 
 
 def _read_aws(given: Any, around: Surroundings) -> tuple[AwsClusterSettings | None, list[Problem]]:

@@ -73,7 +73,7 @@ Switch = StrictBool
 Identifier = Annotated[Any, BeforeValidator(_known_or_later)]
 """An id of something that exists: text, or an output of another resource (known after deployment)."""
 
-Model = TypeVar("Model", bound=Settings)
+Model = TypeVar("Model", bound=BaseModel)
 
 _KINDS = {
     dict: "a map",
@@ -191,7 +191,7 @@ def _problem(error: Mapping[str, Any], model: type[BaseModel], given: Any, spell
             return Problem(location, f"{value!r} is too large", f"give at most {context['le']}")
         case "value_error":
             text = str(context["error"])
-            what, _, remedy = text.partition("; ")
+            what, _, remedy = text.partition("; " if "; " in text else ": ")
             about = _description(model, location, given)
             return Problem(location, what, remedy or (f"give {about}" if about else "mend the value"))
     return Problem(location, error["msg"], "mend the value")

@@ -35,7 +35,13 @@ FABRIC_KEY = "gpu-fabric:fabric"
 
 
 class _Spec(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+    )
 
 
 class CapacitySpec(_Spec):
@@ -102,15 +108,28 @@ class LinkSpec(_Spec):
 class LayoutHints(_Spec):
     """`training.layout`: sizes that the user fixes; the planner searches the rest."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+    )
 
     tensor: int | None = Field(default=None, ge=1)
+    """GPUs of a tensor-parallel group. Without it, and so for each key here: the planner searches."""
     pipeline: int | None = Field(default=None, ge=1)
+    """Pipeline stages."""
     context: int | None = Field(default=None, ge=1)
+    """GPUs that share one sequence."""
     expert: int | None = Field(default=None, ge=1)
+    """GPUs that share the experts of a mixture-of-experts layer."""
     zero: int | None = Field(default=None, ge=0, le=3)
+    """ZeRO stage, 0 to 3; 3 is FSDP."""
     microbatch: int | None = Field(default=None, ge=1)
+    """Sequences of one microbatch."""
     virtual: int | None = Field(default=None, ge=1)
+    """Virtual stages of a pipeline stage (interleaving)."""
 
     def allows(self, layout: Layout) -> bool:
         """Whether a layout has every size that the user fixed."""
@@ -121,12 +140,22 @@ class LayoutHints(_Spec):
 class TrainingSpec(_Spec):
     """`training:` of the stack file. `model` is a name of the library or a table of its own with a shape."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        use_attribute_docstrings=True,
+    )
 
     model: str | dict[str, Any] = "llama-3-70b"
+    """A model of the library (docs/planning.md), or a table with the shape of your own."""
     sequence: int = Field(default=8192, ge=1)
+    """Tokens of one sequence."""
     global_batch: int = Field(default=1024, ge=1)
+    """Sequences of one step, over all GPUs."""
     precision: Precision = Precision.BF16
+    """Of the matrix products."""
     layout: LayoutHints = LayoutHints()
 
     @field_validator("model")

@@ -57,10 +57,17 @@ def test_it_says_when_simulated_clouds_answered(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("training", "message"),
     [
-        ({"model": "llama-3-70"}, "fabric.training.model: "),
-        ({"globalBatch": 0}, "fabric.training.globalBatch: "),
-        ({"globalbatch": 8}, "fabric.training.globalbatch: "),
-        (["llama"], "fabric.training: "),
+        (
+            {"model": "llama-3-70"},
+            "fabric.training.model: unknown model 'llama-3-70'; did you mean llama-3-70b? known: llama-3-8b, ",
+        ),
+        ({"globalBatch": 0}, "fabric.training.globalBatch: 0 is too small; give at least 1"),
+        (
+            {"globalbatch": 8},
+            "fabric.training.globalbatch: is not a key that is known here; did you mean `globalBatch`? known keys: ",
+        ),
+        (["llama"], "fabric.training: a list stands where a map belongs; write `key: value` lines"),
+        ({"layout": {"tensor": 0}}, "fabric.training.layout.tensor: 0 is too small; give at least 1"),
     ],
 )
 def test_a_training_that_cannot_be_read_is_a_problem_of_the_stack_file(training: Any, message: str) -> None:
@@ -68,8 +75,3 @@ def test_a_training_that_cannot_be_read_is_a_problem_of_the_stack_file(training:
         settings(training=training)
     (problem,) = refused.value.problems
     assert str(problem).startswith(message)
-
-
-def test_an_unknown_model_is_answered_with_the_nearest() -> None:
-    with pytest.raises(InvalidInputError, match="did you mean llama-3-70b"):
-        settings(training={"model": "llama-3-70"})
