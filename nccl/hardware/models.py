@@ -38,7 +38,7 @@ class InterfaceType(StrEnum):
 
 @dataclass(frozen=True)
 class Gpu:
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar[Mapping[str, str]] = _CLOSED
 
     model: str
     """Marketing name in NVML's spelling family: A100, H100, H200, B200, …"""
@@ -84,7 +84,7 @@ class InterfaceLayout(StrEnum):
 class PciSwitch:
     """A PCI switch with what hangs below it; all in NCCL's spelling, 12 lower-case characters `dddd:bb:dd.f`."""
 
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar[Mapping[str, str]] = _CLOSED
 
     busid: str
     gpus: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class PciSwitch:
 
 @dataclass(frozen=True)
 class NumaNode:
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar[Mapping[str, str]] = _CLOSED
 
     numa: int
     affinity: str | None = None
@@ -116,7 +116,7 @@ class NumaNode:
 
 @dataclass(frozen=True)
 class CpuModel:
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar[Mapping[str, str]] = _CLOSED
 
     arch: str
     """NCCL's spelling: `x86_64` or `arm64`."""
@@ -130,7 +130,7 @@ class CpuModel:
 class PciUplink:
     """A device's link to the one above it."""
 
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar[Mapping[str, str]] = _CLOSED
 
     speed: str
     width: int
@@ -152,7 +152,7 @@ class PciPlace:
 class PciIds:
     """PCI identification of a device, hexadecimal with `0x`."""
 
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar[Mapping[str, str]] = _CLOSED
 
     vendor: str
     device: str
@@ -164,7 +164,7 @@ class PciIds:
 class PciLayout:
     """Where GPUs and fabric NICs sit; present only where the vendor publishes it."""
 
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar[Mapping[str, str]] = _CLOSED
 
     cpu: CpuModel
     numa_nodes: tuple[NumaNode, ...]
@@ -202,7 +202,7 @@ class PciLayout:
 class NodeSize:
     """One instance type or VM size."""
 
-    __pydantic_config__: ClassVar = _CLOSED
+    __pydantic_config__: ClassVar[Mapping[str, str]] = _CLOSED
 
     name: str
     cloud: Cloud

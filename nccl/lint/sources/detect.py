@@ -9,7 +9,6 @@ from typing import Final
 from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Source
 from gpu_fabric.nccl.lint.sources.conf import read_conf
 from gpu_fabric.nccl.lint.sources.dockerfile import read_dockerfile
-from gpu_fabric.nccl.lint.sources.kubernetes import read_kubernetes
 from gpu_fabric.nccl.lint.sources.shell import read_shell
 
 _ENV_LINE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(%%|\(\))?=.*")
@@ -58,6 +57,9 @@ def read_source(path: str, text: str, format_: Format | None = None) -> Source:
         case Format.DOCKERFILE:
             return read_dockerfile(path, text)
         case Format.KUBERNETES:
+            # Imported here: PyYAML is not on every node, and the preflight reads no YAML.
+            from gpu_fabric.nccl.lint.sources.kubernetes import read_kubernetes
+
             return read_kubernetes(path, text)
         case Format.ENV:
             return _read_env(path, text)
