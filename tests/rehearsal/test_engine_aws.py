@@ -99,11 +99,16 @@ def test_a_hand_written_module_lives_from_up_to_destroy(simulated: SimulatedStac
     simulated.program(HAND_WRITTEN)
     simulated.configure({"nodes": 1})
     simulated.ok("up")
-    assert simulated.outputs() == {"address-0": "10.100.1.4"}
+    # Which address a node gets depends on the order in which the engine makes the interfaces.
+    (first,) = simulated.outputs().values()
+    assert ip_address(first) in ip_network("10.100.1.0/24")
     simulated.ok("preview", "--expect-no-changes")
     simulated.configure({"nodes": 2})
     simulated.ok("up")
-    assert simulated.outputs()["address-1"] == "10.100.1.8"
+    addresses = simulated.outputs()
+    assert addresses["address-0"] == first
+    assert addresses["address-1"] != first
+    assert ip_address(addresses["address-1"]) in ip_network("10.100.1.0/24")
     simulated.configure({"nodes": 2, "note": "renamed"})
     simulated.ok("up")
     replaced = [
