@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 import pytest
