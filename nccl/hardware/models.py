@@ -211,18 +211,24 @@ class NodeSize:
     numa_nodes: int | None = None
     memory_gib: float
     gpu: Gpu
+    """`model`, `count`, `memory_gb` of one, `compute_capability` as NCCL's `sm` (90), `gpudirect_rdma`."""
     local_nvme_gb: float | None = None
     fabric: Fabric
+    """`efa`, `infiniband` or `sockets`."""
     fabric_ports: int
     """EFA interfaces (EC2 `MaximumEfaInterfaces`) or InfiniBand ports."""
     fabric_port_gbps: float
+    """Line rate of one, Gb/s a direction."""
     source: str
+    """Where the row comes from; in a stack file it may be left out."""
     date: str
+    """When it was read there; in a stack file it may be left out."""
     cpu_arch: str = "x86_64"
     """NCCL's spelling: `x86_64` or `arm64`."""
     network_cards: int | None = None
     """EC2 `MaximumNetworkCards`; None on Azure. Not the number of EFA interfaces: p6-b300 has 17 and 16."""
     interfaces_per_card: int | None = None
+    """ENIs that one network card takes: device indexes are below it."""
     efa_cards: tuple[int, ...] | None = None
     """Network cards that accept an EFA interface."""
     efa_generation: str | None = None
@@ -254,7 +260,9 @@ class NodeSize:
     topology_active: bool = False
     """Whether our topology XML is active by default (else it is installed, and used by choice)."""
     topology_note: str = ""
+    """Why."""
     pci: PciLayout | None = None
+    """Where GPUs and NICs sit; `gpu-fabric topology --from-host --row` writes it on a node."""
     supported: bool = True
     """Whether this release lays out clusters of this size."""
     unsupported_reason: str = ""
