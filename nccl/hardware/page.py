@@ -25,8 +25,7 @@ _OWN_SIZE = """
 ## A size of your own
 
 Describe it under `fabric.sizes` in the stack file with the fields of a catalog row in camelCase, and one more key,
-`cloud`. It wins over a catalog row of the same name. On a node of it, `gpu-fabric topology --from-host --row` writes the
-row.
+`cloud`. It wins over a catalog row of the same name. On such a node, `gpu-fabric topology --from-host --row` writes it.
 
 ```yaml
 gpu-fabric:fabric:
