@@ -12,11 +12,14 @@ from ..core.values import is_unknown
 from . import (
     auto_scaling,
     capacity,
+    direct_connect,
+    direct_connect_gateway,
     endpoints,
     gateways,
     iam,
     instance,
     key_pair,
+    kinds,
     launch_template,
     lookups,
     network_acl,
@@ -26,7 +29,10 @@ from . import (
     security_group,
     ssm,
     subnet,
+    transit_gateway,
+    virtual_interface,
     vpc,
+    vpn_gateway,
 )
 from .account import ACCOUNT, all_tags, configured_region, region_of, regions
 from .errors import refusal_text
@@ -48,6 +54,11 @@ _SUBJECTS = (
     key_pair,
     iam,
     ssm,
+    vpn_gateway,
+    transit_gateway,
+    direct_connect,
+    direct_connect_gateway,
+    virtual_interface,
     lookups,
 )
 
@@ -90,4 +101,8 @@ CLOUD = Cloud(
     # EC2 API Reference, error codes; terraform-provider-aws tries max_retries times, 25 if not set.
     throttling=("RequestLimitExceeded", "Request limit exceeded."),
     retries=lambda config: int(config.get("maxRetries") or 25),
+    remember={
+        kinds.HOSTED_VIF: "a partner's virtual interface",
+        kinds.TRANSIT_DX_ATTACHMENT: "attachment of a Direct Connect gateway",
+    },
 )

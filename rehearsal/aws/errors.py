@@ -20,12 +20,16 @@ _VERBS = {
     "invoke": "reading",
 }
 
+_MODELLED = frozenset({"DirectConnectClientException"})
+"""Codes that the AWS SDK for Go has a type for: they are printed without "api error" (terraform-provider-aws#43499)."""
+
 
 def refusal_text(type: ResourceType | None, operation: str, label: str, refusal: Refusal) -> str:
     """``creating EC2 Subnet: operation error EC2: CreateSubnet, … api error InvalidSubnet.Conflict: …``"""
+    kind = "" if refusal.code in _MODELLED else "api error "
     api = (
         f"https response error StatusCode: {refusal.status}, RequestID: simulated, "
-        f"api error {refusal.code}: {refusal.message}"
+        f"{kind}{refusal.code}: {refusal.message}"
     )
     if type is None:
         return f"{refusal.doing}: {api}" if refusal.doing else api
@@ -46,3 +50,12 @@ def need(tx: Any, kind: str, id: str, what: str, code: str) -> Mapping[str, Any]
     if found is None:
         raise not_found(what, id, code)
     return found
+
+
+DX = "DirectConnectClientException"
+"""The one code that Direct Connect has for a wrong request (API Reference, CommonErrors)."""
+
+
+def rule(message: str, source: str, *, code: str = DX) -> Refusal:
+    """A refusal whose rule is published and whose sentence is not: the message names the rule's source."""
+    return Refusal(code, f"{message} [rule: {source}; the wording is the simulation's]")

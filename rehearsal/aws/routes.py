@@ -12,7 +12,7 @@ from ..core.store import Transaction
 from . import kinds
 from .account import ACCOUNT, arn, new_id, region_of
 from .addresses import cidr_problem
-from .errors import need
+from .errors import need, rule
 
 ROUTE = "aws:ec2/route:Route"
 ASSOCIATION = "aws:ec2/routeTableAssociation:RouteTableAssociation"
@@ -40,7 +40,11 @@ TARGETS: Mapping[str, tuple[str, str, str] | None] = {
     "egressOnlyGatewayId": None,
     "localGatewayId": None,
     "odbNetworkArn": None,
-    "transitGatewayId": None,
+    "transitGatewayId": (
+        kinds.TRANSIT_GATEWAY,
+        "InvalidTransitGatewayID.NotFound",
+        "The transitGateway ID '{id}' does not exist",
+    ),
     "vpcPeeringConnectionId": None,
 }
 """Where a route may lead: what must be there, and EC2's words if it is not. None: nothing the simulation holds."""
@@ -55,9 +59,11 @@ def _table(tx: Transaction, id: str) -> dict[str, Any]:
 def _check_target(tx: Transaction, table: Mapping[str, Any], route: Mapping[str, Any]) -> None:
     for name, expected in TARGETS.items():
         id = route.get(name)
-        if not id or expected is None or id == "local" or str(id).startswith("vgw-"):
+        if not id or expected is None or id == "local":
             continue
         kind, code, sentence = expected
+        if str(id).startswith("vgw-"):
+            kind = kinds.VPN_GATEWAY
         found = tx.get(kind, id)
         if found is None:
             raise Refusal(code, sentence.format(id=id))
@@ -65,6 +71,14 @@ def _check_target(tx: Transaction, table: Mapping[str, Any], route: Mapping[str,
             raise Refusal(
                 "InvalidParameterValue",
                 f"route table {table['id']} and network gateway {id} belong to different networks",
+            )
+        if kind == kinds.TRANSIT_GATEWAY and not tx.find(
+            kinds.TRANSIT_VPC_ATTACHMENT, vpcId=table["vpcId"], transitGatewayId=id
+        ):
+            raise rule(
+                f"The transitGateway ID '{id}' is not attached to {table['vpcId']}.",
+                "VPC User Guide, route-table-options.html",
+                code="InvalidTransitGatewayID.NotFound",
             )
 
 

@@ -145,6 +145,8 @@ BLOCKING = (
     kinds.ROUTE_TABLE,
     kinds.NETWORK_ACL,
     kinds.INTERNET_GATEWAY,
+    kinds.VPN_GATEWAY,
+    kinds.TRANSIT_VPC_ATTACHMENT,
     kinds.VPC_ENDPOINT,
     kinds.NETWORK_INTERFACE,
 )

@@ -430,7 +430,7 @@ class Provider(ResourceProviderServicer):
             return with_unknowns(outputs, type.unknown_within) | dict.fromkeys(unknown, UNKNOWN)
         outputs = self._given(call)
         unknown = (schema.computed | schema.filled | type.filled) - type.absent - set(outputs)
-        return outputs | dict.fromkeys(unknown, UNKNOWN)
+        return with_unknowns(outputs, type.unknown_within) | dict.fromkeys(unknown, UNKNOWN)
 
     def _merged(self, call: Call) -> dict[str, Any]:
         """The properties after an update: what was there, with the new inputs over it."""

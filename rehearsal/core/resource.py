@@ -135,8 +135,8 @@ class ResourceType:
     hidden: frozenset[str] = frozenset()
     """Paths that the cloud takes and never answers, ``osProfile.adminPassword``. Not for a bridged provider."""
     unknown_within: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Names that a preview does not know inside an object or list that the program gives, by its path. Not for a
-    bridged provider."""
+    """Names that a preview of a new resource does not know inside an object or list that the program gives, by its
+    path."""
     autoname: str = ""
     """The input that gets a name made from the resource's when left out."""
     name_limit: int = 255

@@ -61,6 +61,10 @@ class Transaction:
         self._connection = connection
         self.cloud = cloud
 
+    def beside(self, cloud: str) -> Transaction:
+        """The objects of another cloud, within the same operation: what a partner does in its customer's account."""
+        return Transaction(self._connection, cloud)
+
     def put(self, kind: str, id: str, properties: Mapping[str, Any], secrets: Sequence[str] = ()) -> None:
         """Make the object, or change it if it exists."""
         self.put_many(kind, [(id, properties)], secrets)

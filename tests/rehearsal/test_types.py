@@ -12,6 +12,7 @@ from gpu_fabric.rehearsal.clouds import load
 from gpu_fabric.rehearsal.core.sdk_schema import extract
 from gpu_fabric.rehearsal.core.values import UNKNOWN, plain
 
+from .aws import link
 from .fabric import IMAGE
 from .small_engine import SmallEngine
 
@@ -275,6 +276,7 @@ def module(cloud: SmallEngine, id: Ids) -> list[tuple[str, str, Callable[[], dic
                 "tags": [{"key": "Name", "value": "node", "propagateAtLaunch": True}],
             },
         ),
+        *link.module(cloud, id),
     ]
 
 
@@ -334,7 +336,7 @@ def test_a_preview_knows_no_value_that_only_the_cloud_could_give(made):
     for name, planned in previews.items():
         type = AWS.by_token[cloud.resources[name].token]
         told = {*inputs[name], *type.defaults, "tagsAll", "region", type.autoname, "__defaults"}
-        known = {property for property, value in planned.items() if value is not UNKNOWN}
+        known = {property for property, value in plain(planned).items() if value is not UNKNOWN}
         assert known <= told, name
 
 
@@ -367,6 +369,7 @@ def test_an_id_that_names_nothing_cannot_be_adopted(aws):
 
 def test_destroying_the_module_leaves_an_empty_cloud(aws):
     cloud, _, _ = make(aws)
+    link.partner_leaves(cloud)
     cloud.destroy_all()
     assert cloud.held() == []
 
