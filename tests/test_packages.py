@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "planning": {"planning", "nccl"},
     "components": {"components", "nccl", "planning"},
     "engine": {"engine"},
+    "policy": {"policy", "nccl"},
     "rehearsal": {"rehearsal"},
 }
 

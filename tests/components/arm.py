@@ -28,6 +28,7 @@ TYPES: Mapping[str, tuple[str, str]] = {
         "resourceName",
     ),
     "azure-native:network:BastionHost": ("Microsoft.Network/bastionHosts", "bastionHostName"),
+    "azure-native:network:ExpressRouteCircuit": ("Microsoft.Network/expressRouteCircuits", "circuitName"),
     "azure-native:network:NatGateway": ("Microsoft.Network/natGateways", "natGatewayName"),
     "azure-native:network:NetworkInterface": ("Microsoft.Network/networkInterfaces", "networkInterfaceName"),
     "azure-native:network:NetworkSecurityGroup": (

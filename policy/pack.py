@@ -1,0 +1,27 @@
+"""The pack: every rule, as policies of Pulumi."""
+
+from __future__ import annotations
+
+from pulumi_policy import Policy
+
+from gpu_fabric.policy.rule import Rule, policy_of
+from gpu_fabric.policy.rules import images, interfaces, node_settings, placement, routes, security
+
+NAME = "gpu-fabric"
+DESCRIPTION = (
+    "GPU fabrics that NCCL can use: placement, drivers, GPUDirect, private routes, sockets, preflight."
+)
+
+RULES: tuple[Rule, ...] = (
+    *placement.RULES,
+    *images.RULES,
+    *node_settings.RULES,
+    *routes.RULES,
+    *interfaces.RULES,
+    *security.RULES,
+)
+
+
+def policies() -> list[Policy]:
+    """The rules as pulumi-policy takes them."""
+    return [policy_of(rule) for rule in RULES]

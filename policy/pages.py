@@ -1,0 +1,106 @@
+"""docs/policy.md, written from the rules and their programs: `python -m gpu_fabric.policy.pages > docs/policy.md`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpu_fabric.nccl.markdown import table
+from gpu_fabric.policy.pack import RULES
+from gpu_fabric.policy.rule import Rule
+
+PROGRAMS = Path(__file__).parent / "programs"
+
+_HEAD = """\
+# Policies
+
+A [Pulumi policy pack](https://www.pulumi.com/docs/iac/crossguard/) of {count} rules: what a GPU fabric must have.
+They are tried against the resources of any program, not only those of this library.
+
+```console
+$ make preview ARGS='--policy-pack policy'                     # against simulated clouds
+$ pulumi preview --policy-pack policy                          # with your account
+$ pulumi preview --policy-pack policy --policy-pack-config policy.json
+```
+
+A mandatory violation ends `pulumi preview` and `pulumi up` with a non-zero exit code. A rule that meets a value which
+the preview does not know yet, or something that is not in the stack, says `can't run policy … unknown, so not passed`
+with what it could not look at; that is advice at every level, and never a pass.
+
+Rules over one resource also guard `pulumi up`, before the resource is made. Rules marked *whole stack* look at several
+resources together: Pulumi asks them when the program has ended, so in `up` they speak in the preview that comes first.
+
+Looked at: `aws.ec2` (launch templates, instances, security groups, routes, networks), `aws.vpc`, `aws.autoscaling`,
+`aws.eks` node groups, `aws.directconnect`, and `azure_native` `compute` and `network` of any API version. Not looked
+at: `aws-native`, classic `azure`, and sizes that the catalog lacks or that have no fast fabric. From a wheel the pack
+is the folder `gpu_fabric/policy` of the installation.
+
+## Configuration
+
+Levels are `mandatory`, `advisory` and `disabled`. The file sets a level, or a level and parameters:
+
+```json
+{{
+  "image-pinned": "mandatory",
+  "gpudirect": {{ "failOn": "warning" }},
+  "drivers": {{ "enforcementLevel": "advisory", "images": ["ami-0123456789abcdef0"] }}
+}}
+```
+
+`policy/separate-clouds.json` is such a file, for a stack with a cluster on each cloud that do not train together.
+
+"""
+
+_FOOT = """\
+<!-- Written by `python -m gpu_fabric.policy.pages` from policy/; a test holds the two equal. -->
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    rows = [
+        [
+            f"[{rule.name}](#{rule.name})",
+            rule.summary,
+            rule.level.value,
+            "whole stack" if rule.check_stack else "one resource",
+        ]
+        for rule in RULES
+    ]
+    overview = _table(["rule", "what must hold", "level", "looks at"], rows)
+    return _HEAD.format(count=len(RULES)) + overview + "\n" + "\n".join(map(_section, RULES)) + "\n" + _FOOT
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> str:
+    return "\n".join(table(columns, rows)) + "\n"
+
+
+def _section(rule: Rule) -> str:
+    text = f"## {rule.name}\n\n**{rule.summary}** {rule.why} Source: {rule.source}.\n\n"
+    if rule.parameters:
+        rows = [
+            [f"`{name}`", _kind(schema), f"`{_spelled(schema['default'])}`", schema["description"]]
+            for name, schema in rule.parameters.items()
+        ]
+        text += _table(["parameter", "kind", "default", "what it does"], rows) + "\n"
+    for kind, words in (("fails", "Fails"), ("passes", "Passes")):
+        program = (PROGRAMS / f"{rule.name}.{kind}.py").read_text(encoding="utf-8").rstrip()
+        text += f"{words}:\n\n```python\n{program}\n```\n\n"
+    return text
+
+
+def _kind(schema: Any) -> str:
+    if "enum" in schema:
+        return " or ".join(f"`{value}`" for value in schema["enum"])
+    return f"list of {schema['items']['type']}s" if schema["type"] == "array" else schema["type"]
+
+
+def _spelled(value: Any) -> str:
+    return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()
+
+
+if __name__ == "__main__":
+    sys.stdout.write(page())

@@ -1,0 +1,7 @@
+"""Credentials for whoever makes a node send one GET request."""
+
+import pulumi_aws as aws
+
+aws.ec2.LaunchTemplate(
+    "imdsv2-node", instance_type="p5.48xlarge", metadata_options={"http_tokens": "optional"}
+)

@@ -1,0 +1,12 @@
+"""No instance of EC2 with EFA has an eth0."""
+
+import base64
+
+import pulumi_aws as aws
+
+script = "#!/bin/bash\nexport NCCL_SOCKET_IFNAME=eth0\n"
+aws.ec2.LaunchTemplate(
+    "socket-names-node",
+    instance_type="p5.48xlarge",
+    user_data=base64.b64encode(script.encode()).decode(),
+)

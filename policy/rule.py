@@ -1,0 +1,156 @@
+"""What a rule is, what it can say, and its form as a policy of Pulumi.
+
+A rule says three things about a resource: nothing (it holds), a Violation, or Undecided. Undecided never counts as
+passed: Pulumi shows it as an advisory line, whatever the rule's level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from pulumi_policy import (
+    EnforcementLevel,
+    Policy,
+    PolicyConfigSchema,
+    ReportViolation,
+    ResourceValidationArgs,
+    ResourceValidationPolicy,
+    StackValidationArgs,
+    StackValidationPolicy,
+)
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
+
+from gpu_fabric.policy.values import plain
+
+DOCS = "docs/policy.md"
+
+
+@dataclass(frozen=True)
+class Resource:
+    type: str
+    name: str
+    urn: str
+    props: Mapping[str, Any]
+    """Plain values in the provider's own spelling, UNKNOWN in place of what the preview cannot know."""
+    id: str | None = None
+    """None at preview of a new resource."""
+    references: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Property → URNs of the resources that its value comes from. Filled for rules over the whole stack only."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    what: str
+    do: str
+    urn: str | None = None
+    """The resource, where the rule sees several."""
+
+
+@dataclass(frozen=True)
+class Undecided:
+    what: str
+    """What could not be looked at, and why."""
+
+
+Verdicts: TypeAlias = Iterator[Violation | Undecided]
+Parameters: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    name: str
+    summary: str
+    """One sentence that says what must hold."""
+    why: str
+    source: str
+    check: Callable[[Resource, Parameters], Verdicts] | None = None
+    """For a rule that one resource alone decides: it also guards `up`, before the resource is made."""
+    check_stack: Callable[[list[Resource], Parameters], Verdicts] | None = None
+    level: EnforcementLevel = EnforcementLevel.MANDATORY
+    parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Name → JSON Schema with `default` and `description`."""
+
+    @property
+    def address(self) -> str:
+        return f"{DOCS}#{self.name}"
+
+    def settings(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The parameters in force: what the pack's configuration says, and the defaults for the rest."""
+        defaults = {name: schema["default"] for name, schema in self.parameters.items()}
+        return {**defaults, **{name: value for name, value in (given or {}).items() if name in defaults}}
+
+    def message(self, violation: Violation) -> str:
+        return f"{violation.what}\nDo: {violation.do}\nSee {self.address}"
+
+
+class CannotTellError(UnknownValueError):
+    """Makes pulumi-policy report "can't run policy" as advice, in our words."""
+
+    def __init__(self, reasons: Iterable[str]) -> None:
+        super().__init__(UNKNOWN_STRING_VALUE, [])
+        self.message = f"unknown, so not passed: {'; '.join(dict.fromkeys(reasons))}"
+
+
+def _report(rule: Rule, verdicts: Verdicts, report: ReportViolation) -> None:
+    undecided: list[str] = []
+    for verdict in verdicts:
+        if isinstance(verdict, Undecided):
+            undecided.append(verdict.what)
+        else:
+            report(rule.message(verdict), verdict.urn)
+    if undecided:
+        raise CannotTellError(undecided)
+
+
+def resource_of(args: ResourceValidationArgs) -> Resource:
+    """What Pulumi hands to a rule over one resource."""
+    return Resource(args.resource_type, args.name, args.urn, plain(args.props))
+
+
+def resources_of(args: StackValidationArgs) -> list[Resource]:
+    """What Pulumi hands to a rule over the whole stack."""
+    found = []
+    for each in args.resources:
+        props = plain(each.props)
+        given = props.get("id")
+        found.append(
+            Resource(
+                each.resource_type,
+                each.name,
+                each.urn,
+                props,
+                given if isinstance(given, str) else None,
+                {
+                    name: tuple(other.urn for other in others)
+                    for name, others in each.property_dependencies.items()
+                },
+            )
+        )
+    return found
+
+
+def policy_of(rule: Rule) -> Policy:
+    """The rule as pulumi-policy takes it."""
+    common: dict[str, Any] = {
+        "name": rule.name,
+        "description": rule.summary,
+        "enforcement_level": rule.level,
+        "config_schema": PolicyConfigSchema({name: dict(schema) for name, schema in rule.parameters.items()}),
+        "url": rule.address,
+    }
+    if rule.check is not None:
+        check = rule.check
+
+        def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+            _report(rule, check(resource_of(args), rule.settings(args.get_config())), report)
+
+        return ResourceValidationPolicy(validate=validate, **common)
+    check_stack = rule.check_stack
+    assert check_stack is not None
+
+    def validate_stack(args: StackValidationArgs, report: ReportViolation) -> None:
+        _report(rule, check_stack(resources_of(args), rule.settings(args.get_config())), report)
+
+    return StackValidationPolicy(validate=validate_stack, **common)

@@ -1,0 +1,121 @@
+"""Mandate 2: the image carries the fabric's drivers, and stays the same."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+from typing import Any
+
+from pulumi_policy import EnforcementLevel
+
+from gpu_fabric.nccl.hardware import Cloud
+from gpu_fabric.policy.nodes import Node, UnknownSize, node_of
+from gpu_fabric.policy.rule import Parameters, Resource, Rule, Undecided, Verdicts, Violation
+from gpu_fabric.policy.values import UNKNOWN
+
+#: Images that carry driver, fabric and NCCL plugin. `resolve:ssm:` is EC2's own look-up in a launch template.
+_KNOWN = {
+    Cloud.AWS: (
+        "resolve:ssm:/aws/service/deeplearning/ami/*",
+        "resolve:ssm:/aws/service/eks/optimized-ami/*nvidia*",
+    ),
+    Cloud.AZURE: ("microsoft-dsvm:ubuntu-hpc:*", "almalinux:almalinux-hpc:*"),
+}
+_USE = {
+    Cloud.AWS: "use an AWS Deep Learning AMI (resolve:ssm:/aws/service/deeplearning/ami/…)",
+    Cloud.AZURE: "use microsoft-dsvm:ubuntu-hpc",
+}
+_IMAGES: Any = {
+    "type": "array",
+    "items": {"type": "string"},
+    "default": [],
+    "description": "Images of your own that carry the drivers; `*` matches anything: ami-0123456789abcdef0, "
+    "/subscriptions/*/images/hpc-*, canonical:*.",
+}
+_EXACT = re.compile(r"\d+\.\d+\.\d+")
+
+
+def _carries(image: str, cloud: Cloud, own: list[str]) -> bool:
+    return any(fnmatchcase(image.lower(), pattern.lower()) for pattern in (*_KNOWN[cloud], *own))
+
+
+def _opaque(image: str) -> bool:
+    """Whether the name says nothing about what is inside."""
+    return image.startswith(("ami-", "/"))
+
+
+def _node(resource: Resource) -> Node | Undecided | None:
+    node = node_of(resource)
+    if isinstance(node, UnknownSize):
+        return Undecided(f"the size of {resource.name}")
+    if node is not None and node.image is UNKNOWN:
+        return Undecided(f"the image of {node.called}")
+    return node
+
+
+def _drivers(resource: Resource, parameters: Parameters) -> Verdicts:
+    node = _node(resource)
+    if isinstance(node, Undecided):
+        yield node
+    elif node is not None and node.image is None:
+        yield Undecided(f"{node.called} names no image: somebody else chooses it")
+    elif node is not None and not _carries(node.image, node.cloud, parameters["images"]):
+        if _opaque(node.image):
+            yield Undecided(
+                f"whether {node.image}, the image of {node.called}, carries the drivers; if it does, list it in the "
+                "rule's parameter `images`"
+            )
+        else:
+            yield Violation(
+                f"{node.called} starts from {node.image}, which is not known to carry the drivers of its fabric.",
+                f"{_USE[node.cloud]}, or list your image in the rule's parameter `images`.",
+            )
+
+
+def _pinned(resource: Resource, parameters: Parameters) -> Verdicts:
+    node = _node(resource)
+    if isinstance(node, Undecided):
+        yield node
+    elif node is not None and node.image is not None and _floats(node.image):
+        how = (
+            "give an AMI id, or the parameter's version (…/ami-id:42)"
+            if node.cloud is Cloud.AWS
+            else "give a version instead of `latest`"
+        )
+        yield Violation(
+            f"{node.called} starts from {node.image}, which may be another image tomorrow: nodes that start later "
+            "could run another driver.",
+            f"{how}.",
+        )
+
+
+def _floats(image: str) -> bool:
+    if image.startswith("resolve:ssm:"):
+        return not image.removeprefix("resolve:ssm:").rpartition(":")[2].isdecimal()
+    if _opaque(image):
+        # A gallery image without a version is the newest one.
+        return "/galleries/" in image and "/versions/" not in image
+    return not _EXACT.fullmatch(image.rpartition(":")[2])
+
+
+RULES = (
+    Rule(
+        name="drivers",
+        summary="GPU nodes start from an image that carries the drivers of their fabric.",
+        why="Without the fabric's driver, library and NCCL plugin the job runs over TCP, and says so in a line of its "
+        "log at most.",
+        source="AWS Deep Learning AMI release notes; EKS User Guide, ml-eks-optimized-ami.html; azure-compute-docs, "
+        "azure-hpc-vm-images.md",
+        check=_drivers,
+        parameters={"images": _IMAGES},
+    ),
+    Rule(
+        name="image-pinned",
+        summary="GPU nodes start from one exact image.",
+        why="A node that replaces a broken one should run the same driver and NCCL plugin as its neighbours. Advisory "
+        "by default, because a floating image is a choice that some fleets make on purpose.",
+        source="Systems Manager User Guide, parameter versions; virtual-machines/linux/cli-ps-findimage.md",
+        check=_pinned,
+        level=EnforcementLevel.ADVISORY,
+    ),
+)
