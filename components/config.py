@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pulumi
@@ -15,12 +15,14 @@ import pulumi
 from gpu_fabric.components.problems import Problem, raise_if_any
 from gpu_fabric.components.settings import Settings, read
 from gpu_fabric.components.sizes import read_sizes
-from gpu_fabric.components.surroundings import Surroundings
+from gpu_fabric.components.surroundings import OtherCloud, Surroundings
 from gpu_fabric.planning.spec import FabricSpec, TrainingSpec, fabric_spec
 
 if TYPE_CHECKING:
     from gpu_fabric.components.aws.settings import AwsClusterSettings
     from gpu_fabric.components.azure.settings import AzureClusterSettings
+    from gpu_fabric.components.interconnect.ends import KnownEnds
+    from gpu_fabric.components.interconnect.settings import InterconnectSettings
 
 ROOT = "fabric"
 CLOUDS = ("aws", "azure")
@@ -29,7 +31,7 @@ EXAMPLE = "Pulumi.dev.yaml"
 
 @dataclass(frozen=True)
 class FabricSettings:
-    """What a stack file asks for: a cluster on one cloud, or one on each."""
+    """What a stack file asks for: a cluster on one cloud, or one on each, and the link between them."""
 
     aws: AwsClusterSettings | None
     azure: AzureClusterSettings | None
@@ -37,6 +39,9 @@ class FabricSettings:
     around_azure: Surroundings
     spec: FabricSpec
     """The same as the planner reads it: clusters, the link between them, and the training."""
+    interconnect: InterconnectSettings | None = None
+    ends: KnownEnds | None = None
+    """Both networks; given with `interconnect`."""
 
 
 class _Sections(Settings):
@@ -44,6 +49,7 @@ class _Sections(Settings):
 
     aws: Any = None
     azure: Any = None
+    interconnect: Any = None
     sizes: Any = None
     training: Any = None
 
@@ -80,6 +86,23 @@ def read_fabric(
             Problem((ROOT,), f"names neither {named}", "describe a cluster in one of them, or both")
         )
     problems += read(TrainingSpec, sections.training, path=(ROOT, "training"))[1]
+    interconnect = ends = None
+    if sections.interconnect is not None and (sections.aws is None or sections.azure is None):
+        where = (ROOT, "interconnect")
+        problems.append(
+            Problem(where, "joins two clouds, and one is missing", "describe both, or drop the key")
+        )
+    elif aws is not None and azure is not None and sections.interconnect is not None:
+        from gpu_fabric.components.interconnect.ends import KnownEnds, known_aws_end, known_azure_end
+
+        ends = KnownEnds(known_aws_end(aws, around_aws), known_azure_end(azure, around_azure))
+        interconnect, wrong = _read_interconnect(sections.interconnect, ends)
+        problems += wrong
+        if interconnect is not None and not problems:
+            around_aws = _beside(around_aws, interconnect, ends, str(ends.azure.nodes))
+            around_azure = _beside(around_azure, interconnect, ends, str(ends.aws.nodes))
+            # The link adds to what a node is given at its start, which has a limit.
+            problems += _read_aws(sections.aws, around_aws)[1] + _read_azure(sections.azure, around_azure)[1]
     raise_if_any("the stack file", problems)
     spec = fabric_spec(
         {**given, "training": given.get("training") or {}},
@@ -88,7 +111,37 @@ def read_fabric(
         name=name,
         sizes=sizes,
     )
-    return FabricSettings(aws=aws, azure=azure, around_aws=around_aws, around_azure=around_azure, spec=spec)
+    return FabricSettings(
+        aws=aws,
+        azure=azure,
+        around_aws=around_aws,
+        around_azure=around_azure,
+        spec=spec,
+        interconnect=interconnect,
+        ends=ends,
+    )
+
+
+def _beside(
+    around: Surroundings, interconnect: InterconnectSettings, ends: KnownEnds, prefix: str
+) -> Surroundings:
+    """The surroundings of a cluster with the link to the nodes of `prefix`."""
+    from gpu_fabric.components.interconnect.numbers import routes_to
+
+    other = OtherCloud(routes_to(interconnect, ends, prefix), interconnect.route_isolation)
+    return replace(around, other_cloud=other)
+
+
+def _read_interconnect(given: Any, ends: KnownEnds) -> tuple[InterconnectSettings | None, list[Problem]]:
+    from gpu_fabric.components.interconnect.checks import check
+    from gpu_fabric.components.interconnect.settings import InterconnectSettings
+
+    return read(
+        InterconnectSettings,
+        given,
+        path=(ROOT, "interconnect"),
+        checks=lambda settings: check(settings, ends),
+    )
 
 
 def _read_aws(given: Any, around: Surroundings) -> tuple[AwsClusterSettings | None, list[Problem]]:

@@ -1,7 +1,7 @@
 """The whole fabric of a stack: composes the clusters of its clouds.
 
-Creates: an `AwsGpuCluster` where the stack file has `aws`, an `AzureGpuCluster` where it has `azure`. Only the SDK of
-a cloud that is named is loaded.
+Creates: an `AwsGpuCluster` where the stack file has `aws`, an `AzureGpuCluster` where it has `azure`, a
+`CrossCloudInterconnect` where it has `interconnect`. Only the SDK of a cloud that is named is loaded.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gpu_fabric.components.config import FabricSettings
 if TYPE_CHECKING:
     from gpu_fabric.components.aws import AwsGpuCluster
     from gpu_fabric.components.azure import AzureGpuCluster
+    from gpu_fabric.components.interconnect import CrossCloudInterconnect
 
 
 class GpuFabric(pulumi.ComponentResource):
@@ -40,7 +41,43 @@ class GpuFabric(pulumi.ComponentResource):
             self.azure = AzureGpuCluster.from_settings(
                 f"{name}-azure", settings.azure, settings.around_azure, opts=child(self)
             )
+        self.interconnect: CrossCloudInterconnect | None = None
+        if settings.interconnect is not None:
+            self.interconnect = self._join(name, settings)
         self.register_outputs({})
+
+    def _join(self, name: str, settings: FabricSettings) -> CrossCloudInterconnect:
+        from gpu_fabric.components.interconnect import AwsEnd, AzureEnd, CrossCloudInterconnect, Ends
+
+        ends, link = settings.ends, settings.interconnect
+        assert ends is not None
+        assert link is not None
+        assert self.aws is not None
+        assert self.azure is not None
+        table = self.aws.network.route_table_id
+        ours = settings.aws is not None and not settings.aws.network.security_group_ids
+        return CrossCloudInterconnect(
+            f"{name}-link",
+            link,
+            Ends(
+                AwsEnd(
+                    vpc_id=self.aws.vpc_id,
+                    subnet_id=self.aws.subnet_id,
+                    vpc_cidr=str(ends.aws.network),
+                    nodes_cidr=str(ends.aws.nodes),
+                    route_table_ids=link.aws_route_table_ids if table is None else [table],
+                    security_group_id=self.aws.security_group_ids.apply(lambda ids: ids[0]) if ours else None,
+                    region=ends.aws.region or "",
+                ),
+                AzureEnd(
+                    virtual_network_id=self.azure.virtual_network_id,
+                    location=ends.azure.region or "",
+                    subnets=self.azure.network.subnets,
+                ),
+                ends,
+            ),
+            opts=child(self),
+        )
 
     def exports(self) -> dict[str, Any]:
         """What a person wants to see after `up`, by cloud."""
@@ -59,6 +96,13 @@ class GpuFabric(pulumi.ComponentResource):
                 },
                 "resourceGroup": self.azure.resource_group_name,
                 "sshPrivateKey": self.azure.ssh_private_key,
+            }
+        if self.interconnect is not None:
+            exported["interconnect"] = {
+                "link": self.interconnect.link,
+                "directConnectGatewayId": self.interconnect.direct_connect_gateway_id,
+                "serviceKey": self.interconnect.service_key,
+                "toDo": self.interconnect.to_do,
             }
         return exported
 

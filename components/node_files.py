@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gpu_fabric.components.problems import Problem
-from gpu_fabric.nccl.bootstrap import cloud_config, user_data
-from gpu_fabric.nccl.environment import Environment, EnvironmentInputError, environment
+from gpu_fabric.nccl.bootstrap import CrossCloudRoutes, Setup, cloud_config, user_data
+from gpu_fabric.nccl.environment import Environment, EnvironmentInputError, Role, environment
 from gpu_fabric.nccl.hardware import NodeSize
 
 
@@ -53,13 +53,20 @@ def node_files(
     topology: TopologyUse,
     commands_after: Sequence[str],
     image: str | None = None,
+    routes: CrossCloudRoutes | None = None,
 ) -> NodeFiles:
     """The files of a node of this size with this image (None: the cloud's GPU image).
 
+    With `routes` the node also reaches the other cloud's nodes, and its variables allow for a communicator that does.
+
     Raises EnvironmentInputError where the user's variables are malformed.
     """
-    variables = environment(size, image=image, overrides=overrides, topology_file=_TOPOLOGY_FILE[topology])
-    text = cloud_config(size, environment=variables, extra_commands=commands_after)
+    role = Role.INSIDE_CLOUD if routes is None else Role.STAGE_BOUNDARY
+    variables = environment(
+        size, image=image, role=role, overrides=overrides, topology_file=_TOPOLOGY_FILE[topology]
+    )
+    setup = Setup(routes=routes)
+    text = cloud_config(size, environment=variables, extra_commands=commands_after, setup=setup)
     notes = tuple(
         f"nccl.environment: {finding.what} {finding.remedy} ({finding.code}; {finding.source})"
         for finding in variables.findings
@@ -76,6 +83,7 @@ def problems_of_node_files(
     limit: int,
     cloud: str,
     image: str | None = None,
+    routes: CrossCloudRoutes | None = None,
 ) -> list[Problem]:
     """What is wrong with what the user adds to a node: malformed variables, no layout to activate, too many bytes."""
     if topology is TopologyUse.ACTIVE and size.pci is None:
@@ -88,7 +96,12 @@ def problems_of_node_files(
         ]
     try:
         files = node_files(
-            size, overrides=overrides, topology=topology, commands_after=commands_after, image=image
+            size,
+            overrides=overrides,
+            topology=topology,
+            commands_after=commands_after,
+            image=image,
+            routes=routes,
         )
     except EnvironmentInputError as refused:
         return [_problem(problem) for problem in refused.problems]

@@ -14,12 +14,14 @@ from pydantic_core import PydanticUndefined
 
 from gpu_fabric.components.aws.settings import AwsClusterSettings
 from gpu_fabric.components.azure.settings import AzureClusterSettings
+from gpu_fabric.components.interconnect.settings import InterconnectSettings
 from gpu_fabric.components.settings import leaf_types
 from gpu_fabric.planning.spec import TrainingSpec
 
 SECTIONS: dict[str, type[BaseModel]] = {
     "aws": AwsClusterSettings,
     "azure": AzureClusterSettings,
+    "interconnect": InterconnectSettings,
     "training": TrainingSpec,
 }
 """Key under `fabric` → its settings."""

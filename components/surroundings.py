@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gpu_fabric.nccl.bootstrap import CrossCloudRoutes
 from gpu_fabric.nccl.hardware import NodeSize, load_sizes
+
+
+@dataclass(frozen=True)
+class OtherCloud:
+    """What a cluster must know of the private link to the other cloud."""
+
+    routes: CrossCloudRoutes
+    """The way to the other side's nodes."""
+    isolated: bool = False
+    """Whether stage traffic may take no other private way."""
 
 
 @dataclass(frozen=True)
@@ -14,3 +25,4 @@ class Surroundings:
     """The provider's region (AWS) or location (Azure), where it is known before deployment."""
     sizes: Mapping[str, NodeSize] = field(default_factory=load_sizes)
     """The catalog, with the sizes that the user added."""
+    other_cloud: OtherCloud | None = None

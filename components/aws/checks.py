@@ -356,12 +356,13 @@ def check(settings: AwsClusterSettings, around: Surroundings) -> list[Problem]:
     return [problem for rule in RULES for problem in rule(settings, around)]
 
 
-def node_additions(settings: AwsClusterSettings) -> dict[str, Any]:
-    """What the user adds to a node, as `node_files` takes it."""
+def node_additions(settings: AwsClusterSettings, around: Surroundings) -> dict[str, Any]:
+    """What the user and the link to the other cloud add to a node, as `node_files` takes it."""
     return {
         "overrides": settings.nccl.environment,
         "topology": settings.nccl.topology,
         "commands_after": settings.bootstrap.after,
+        "routes": around.other_cloud.routes if around.other_cloud is not None else None,
     }
 
 
@@ -371,6 +372,6 @@ def problems_of(settings: AwsClusterSettings, around: Surroundings) -> list[Prob
     size = find_size(settings, around)
     if size is not None:
         problems += problems_of_node_files(
-            size, **node_additions(settings), limit=USER_DATA_BYTES, cloud="EC2"
+            size, **node_additions(settings, around), limit=USER_DATA_BYTES, cloud="EC2"
         )
     return problems

@@ -131,7 +131,7 @@ class AwsGpuCluster(pulumi.ComponentResource):
         placement = AwsPlacement(
             name, settings.placement_kind, settings.placement.name, extra_tags=more, opts=child(self)
         )
-        files = node_files(size, **node_additions(settings))
+        files = node_files(size, **node_additions(settings, around))
         template = AwsNodeTemplate(
             name,
             settings,
@@ -157,6 +157,8 @@ class AwsGpuCluster(pulumi.ComponentResource):
             pulumi.log.warn(note, resource=self)
         later = pulumi.Output.from_input
         self.vpc_id, self.subnet_id = network.vpc_id, network.subnet_id
+        # Not an output: what joins this network to another asks it for its parts.
+        self.network = network
         self.security_group_ids = pulumi.Output.all(*group_ids)
         self.placement_group_name = later(placement.group_name)
         self.launch_template_id = template.template_id

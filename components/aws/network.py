@@ -28,6 +28,8 @@ class AwsNetwork(pulumi.ComponentResource):
 
     vpc_id: pulumi.Output[str]
     subnet_id: pulumi.Output[str]
+    route_table_id: pulumi.Output[str] | None
+    """Of the nodes' subnet; None for an adopted network."""
     way_out: list[pulumi.Resource]
     """What must exist before a node can reach the outside; nodes depend on it."""
 
@@ -47,6 +49,7 @@ class AwsNetwork(pulumi.ComponentResource):
         self._name, self._zone, self._region = name, zone, region
         self._tags = extra_tags or {}
         self.way_out = []
+        self.route_table_id = None
         if plan is None:
             self._adopt(network)
         else:
@@ -100,6 +103,7 @@ class AwsNetwork(pulumi.ComponentResource):
             opts=child(self),
         )
         table = self._route_table("private", vpc, private)
+        self.route_table_id = table.id
         if plan.public is None:
             self._create_endpoints(vpc, private, table)
         else:

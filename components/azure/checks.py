@@ -480,12 +480,13 @@ def check(settings: AzureClusterSettings, around: Surroundings) -> list[Problem]
     return [problem for rule in RULES for problem in rule(settings, around)]
 
 
-def node_additions(settings: AzureClusterSettings) -> dict[str, Any]:
-    """What the user adds to a node, as `node_files` takes it."""
+def node_additions(settings: AzureClusterSettings, around: Surroundings) -> dict[str, Any]:
+    """What the user and the link to the other cloud add to a node, as `node_files` takes it."""
     return {
         "overrides": settings.nccl.environment,
         "topology": settings.nccl.topology,
         "commands_after": settings.bootstrap.after,
+        "routes": around.other_cloud.routes if around.other_cloud is not None else None,
         "image": image_reference(settings).name,
     }
 
@@ -496,6 +497,6 @@ def problems_of(settings: AzureClusterSettings, around: Surroundings) -> list[Pr
     size = find_size(settings, around)
     if size is not None and size.supported:
         problems += problems_of_node_files(
-            size, **node_additions(settings), limit=AZURE_CUSTOM_DATA_LIMIT, cloud="Azure"
+            size, **node_additions(settings, around), limit=AZURE_CUSTOM_DATA_LIMIT, cloud="Azure"
         )
     return problems

@@ -112,6 +112,7 @@ class AzureGpuCluster(pulumi.ComponentResource):
                 **place,
                 subnet_cidr=block,
                 bastion_cidr=None if plan is None or plan.bastion is None else str(plan.bastion),
+                other_cloud=around.other_cloud,
                 extra_tags=more,
                 opts=child(self),
             ).group_id
@@ -134,7 +135,7 @@ class AzureGpuCluster(pulumi.ComponentResource):
             opts=child(self),
         )
         access = AzureNodeAccess(name, settings.access, **place, extra_tags=more, opts=child(self))
-        files = node_files(size, **node_additions(settings))
+        files = node_files(size, **node_additions(settings, around))
         nodes = AzureNodes(
             name,
             settings,
@@ -157,6 +158,8 @@ class AzureGpuCluster(pulumi.ComponentResource):
         later = pulumi.Output.from_input
         self.resource_group_name = later(group_name)
         self.virtual_network_id, self.subnet_id = network.virtual_network_id, network.subnet_id
+        # Not an output: what joins this network to another asks it for its parts.
+        self.network = network
         self.security_group_id = later(security_group_id)
         self.placement_group_id = later(placement.group_id)
         self.fleet_name = later(nodes.fleet_name)

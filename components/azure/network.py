@@ -27,6 +27,8 @@ class AzureNetwork(pulumi.ComponentResource):
     virtual_network_id: pulumi.Output[str]
     subnet_id: pulumi.Output[str]
     bastion_name: pulumi.Output[str] | None
+    subnets: list[pulumi.Resource]
+    """Those that are declared here: Azure takes one change of a network at a time."""
     way_out: list[pulumi.Resource]
     """What must exist before a node can reach the outside; nodes depend on it."""
 
@@ -51,7 +53,7 @@ class AzureNetwork(pulumi.ComponentResource):
         self._common: dict[str, Any] = {"resource_group_name": resource_group_name, "location": location}
         self._tags = tags(extra_tags or {})
         self.bastion_name = None
-        self.way_out = []
+        self.subnets, self.way_out = [], []
         if plan is None:
             self._adopt(settings)
         else:
@@ -99,6 +101,7 @@ class AzureNetwork(pulumi.ComponentResource):
             opts=child(self, replace_on_changes=["defaultOutboundAccess"]),
         )
         self.way_out.append(private)
+        self.subnets.append(private)
         if plan.bastion is not None:
             self._create_bastion(virtual_network, private, str(plan.bastion), resource_group_name)
         self.virtual_network_id, self.subnet_id = virtual_network.id, private.id
@@ -140,6 +143,7 @@ class AzureNetwork(pulumi.ComponentResource):
             # ARM takes one change of a virtual network at a time (error AnotherOperationInProgress).
             opts=child(self, depends_on=[private]),
         )
+        self.subnets.append(subnet)
         bastion = network.BastionHost(
             f"{self._name}-bastion",
             **self._common,

@@ -1,0 +1,221 @@
+"""The link's end on Azure.
+
+Creates: resource group and ExpressRoute circuit · GatewaySubnet, public address and ExpressRoute gateway in the nodes'
+virtual network · once the circuit is provisioned: private peering with two /30s and the gateway's connection.
+The circuit has a resource group of its own, whose name is known beforehand: a later `up` can then ask for its state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+from typing import Any
+
+import pulumi
+from pulumi_azure_native import network, resources
+
+from gpu_fabric.components.azure.tags import tags
+from gpu_fabric.components.component import child
+from gpu_fabric.components.interconnect.addresses import LinkPlan
+from gpu_fabric.components.interconnect.gateway import ChosenGateway
+from gpu_fabric.components.interconnect.limits import GATEWAY_SUBNET
+from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Tier
+
+PEERING = "AzurePrivatePeering"
+#: A gateway takes about 30 to 45 minutes (azure docs, expressroute-howto-add-gateway-portal-resource-manager.md).
+SLOW = pulumi.CustomTimeouts(create="90m", update="90m", delete="90m")
+#: A circuit that is not provisioned yet, or not any more.
+WAITING = ("NotProvisioned", "Provisioning", "Deprovisioning")
+
+
+@dataclass(frozen=True)
+class AzureEnd:
+    """The network on Azure's side."""
+
+    virtual_network_id: pulumi.Input[str]
+    location: str
+    subnets: Sequence[pulumi.Resource] = ()
+    """Other subnets of the network that are declared: Azure takes one change of a network at a time."""
+
+
+def group_name(name: str) -> str:
+    """Of the circuit's resource group; known before a deployment."""
+    return f"{pulumi.get_project()}-{pulumi.get_stack()}-{name}"
+
+
+def circuit_name(name: str) -> str:
+    return f"{name}-circuit"
+
+
+def provisioning_state(name: str, parent: pulumi.Resource | None = None) -> str:
+    """What Azure says of the circuit now: `NotProvisioned`, `Provisioning`, `Provisioned`, or `Absent`.
+
+    A look-up, which needs a login; made only where the user says that the circuit is provisioned.
+    """
+    try:
+        found = network.get_express_route_circuit(
+            circuit_name=circuit_name(name),
+            resource_group_name=group_name(name),
+            opts=pulumi.InvokeOptions(parent=parent),
+        )
+    except Exception as error:
+        # The SDK raises a bare Exception for every failed look-up.
+        if "NotFound" in str(error):
+            return "Absent"
+        raise pulumi.RunError(
+            f"interconnect.provisioned: Azure could not be asked for the circuit {circuit_name(name)} in "
+            f"{group_name(name)}; log in, or drop the key until you can. It said: {error}"
+        ) from None
+    return found.service_provider_provisioning_state or "NotProvisioned"
+
+
+class AzureLinkEnd(pulumi.ComponentResource):
+    """Circuit, gateway and, with `connect`, what joins them."""
+
+    service_key: pulumi.Output[str] | None
+    """Of the circuit; a secret. None without a circuit."""
+    gateway_id: pulumi.Output[str]
+
+    def __init__(
+        self,
+        name: str,
+        settings: InterconnectSettings,
+        end: AzureEnd,
+        *,
+        gateway: ChosenGateway,
+        gateway_block: IPv4Network,
+        sku: tuple[Tier, Family] | None,
+        provider: str,
+        peering_location: str,
+        extra_tags: Mapping[str, str] | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`sku` is the circuit's tier and family; None for a link without a circuit of ours."""
+        super().__init__("gpu-fabric:index:AzureLinkEnd", name, None, opts)
+        self._name, self._settings, self._end = name, settings, end
+        self._tags = tags(extra_tags or {})
+        self._location = end.location
+        self.circuit = None if sku is None else self._circuit(sku, provider, peering_location)
+        self.service_key = None
+        if self.circuit is not None:
+            self.service_key = pulumi.Output.secret(self.circuit.service_key).apply(lambda key: key or "")
+        self._gateway = self._create_gateway(gateway, gateway_block)
+        self.gateway_id = self._gateway.id
+        self.register_outputs({"service_key": self.service_key, "gateway_id": self.gateway_id})
+
+    def _circuit(
+        self, sku: tuple[Tier, Family], provider: str, peering_location: str
+    ) -> network.ExpressRouteCircuit:
+        group = resources.ResourceGroup(
+            f"{self._name}-circuit",
+            resource_group_name=group_name(self._name),
+            location=self._location,
+            tags=self._tags,
+            opts=child(self),
+        )
+        tier, family = sku
+        return network.ExpressRouteCircuit(
+            f"{self._name}-circuit",
+            circuit_name=circuit_name(self._name),
+            resource_group_name=group.name,
+            location=self._location,
+            sku=network.ExpressRouteCircuitSkuArgs(
+                name=f"{tier.value}_{family.value}", tier=tier.value, family=family.value
+            ),
+            service_provider_properties=network.ExpressRouteCircuitServiceProviderPropertiesArgs(
+                service_provider_name=provider,
+                peering_location=peering_location,
+                bandwidth_in_mbps=self._settings.bandwidth_mbps,
+            ),
+            tags=self._tags,
+            # The peering is a resource of its own, and an update of the circuit must not drop it. The state is the
+            # partner's to change.
+            opts=child(
+                self,
+                ignore_changes=["peerings", "authorizations"],
+                additional_secret_outputs=["serviceKey"],
+                custom_timeouts=SLOW,
+            ),
+        )
+
+    def _create_gateway(self, gateway: ChosenGateway, block: IPv4Network) -> network.VirtualNetworkGateway:
+        where = pulumi.Output.from_input(self._end.virtual_network_id).apply(lambda id_: id_.split("/"))
+        place: dict[str, Any] = {
+            "resource_group_name": where.apply(lambda parts: parts[4]),
+            "location": self._location,
+        }
+        subnet = network.Subnet(
+            f"{self._name}-gateway",
+            resource_group_name=place["resource_group_name"],
+            virtual_network_name=where.apply(lambda parts: parts[-1]),
+            subnet_name=GATEWAY_SUBNET,
+            address_prefix=str(block),
+            opts=child(self, depends_on=list(self._end.subnets)),
+        )
+        address = network.PublicIPAddress(
+            f"{self._name}-gateway",
+            **place,
+            sku=network.PublicIPAddressSkuArgs(name=network.PublicIPAddressSkuName.STANDARD),
+            public_ip_allocation_method=network.IPAllocationMethod.STATIC,
+            zones=["1", "2", "3"],
+            tags=self._tags,
+            opts=child(self),
+        )
+        more: dict[str, Any] = {}
+        if gateway.units is not None:
+            more["auto_scale_configuration"] = {"bounds": {"min": gateway.units, "max": gateway.units}}
+        return network.VirtualNetworkGateway(
+            f"{self._name}-gateway",
+            **place,
+            gateway_type=network.VirtualNetworkGatewayType.EXPRESS_ROUTE,
+            sku=network.VirtualNetworkGatewaySkuArgs(name=gateway.sku, tier=gateway.sku),
+            ip_configurations=[
+                network.VirtualNetworkGatewayIPConfigurationArgs(
+                    name="gateway",
+                    subnet=network.SubResourceArgs(id=subnet.id),
+                    public_ip_address=network.SubResourceArgs(id=address.id),
+                    private_ip_allocation_method=network.IPAllocationMethod.DYNAMIC,
+                )
+            ],
+            tags=self._tags,
+            opts=child(self, custom_timeouts=SLOW),
+            **more,
+        )
+
+    def connect(
+        self,
+        links: LinkPlan,
+        *,
+        partner_asn: pulumi.Input[int],
+        ready_when: Sequence[pulumi.Resource],
+        bgp_key: pulumi.Input[str] | None,
+    ) -> network.VirtualNetworkGatewayConnection:
+        """The private peering, after `ready_when` has provisioned the circuit, and the gateway's connection."""
+        assert self.circuit is not None
+        peering = network.ExpressRouteCircuitPeering(
+            f"{self._name}-peering",
+            resource_group_name=group_name(self._name),
+            circuit_name=self.circuit.name,
+            peering_name=PEERING,
+            peering_type=PEERING,
+            peer_asn=partner_asn,
+            primary_peer_address_prefix=str(links.azure[0].block),
+            secondary_peer_address_prefix=str(links.azure[1].block),
+            vlan_id=self._settings.azure_vlan,
+            shared_key=bgp_key,
+            opts=child(self, depends_on=list(ready_when), additional_secret_outputs=["sharedKey"]),
+        )
+        return network.VirtualNetworkGatewayConnection(
+            f"{self._name}-connection",
+            resource_group_name=pulumi.Output.from_input(self._end.virtual_network_id).apply(
+                lambda id_: id_.split("/")[4]
+            ),
+            location=self._location,
+            connection_type=network.VirtualNetworkGatewayConnectionType.EXPRESS_ROUTE,
+            virtual_network_gateway1=network.VirtualNetworkGatewayArgs(id=self._gateway.id),
+            peer=network.SubResourceArgs(id=self.circuit.id),
+            express_route_gateway_bypass=self._settings.gateway.fast_path,
+            tags=self._tags,
+            opts=child(self, depends_on=[peering], custom_timeouts=SLOW),
+        )

@@ -1,0 +1,226 @@
+"""Equinix Fabric between the clouds.
+
+Creates, for each of one or two routers: cloud router · connection to AWS · connection to one port of the ExpressRoute
+circuit · for each connection the routing protocols DIRECT and, after it, BGP.
+
+No key of a cloud account is given to Equinix: AWS's connection is offered to the account and accepted there, and
+Azure's is authorised by the circuit's service key, which is a secret in the state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+import pulumi_equinix.fabric as fabric
+
+from gpu_fabric.components.component import child
+from gpu_fabric.components.interconnect.addresses import OnLink
+from gpu_fabric.components.interconnect.limits import EQUINIX_NAME_CHARACTERS, MICROSOFT_ASN
+from gpu_fabric.components.interconnect.partner import AwsPort, Joined, Order
+
+AWS_PROFILE, AZURE_PROFILE = "AWS Direct Connect", "Azure ExpressRoute"
+PRIORITIES = ("PRIMARY", "SECONDARY")
+
+
+def _short(name: str, role: str) -> str:
+    """A name within Equinix's limit; the role's end is what tells two apart."""
+    return f"{name[: EQUINIX_NAME_CHARACTERS - len(role) - 1]}-{role}"
+
+
+def equinix(order: Order) -> Joined:
+    """Routers, connections and their routing protocols."""
+    settings = order.settings
+    routers = [_router(order, number) for number in range(settings.connections)]
+    to_aws = [_aws_connection(order, router, number) for number, router in enumerate(routers)]
+    to_azure: list[fabric.Connection] = []
+    for number, router in enumerate(routers):
+        to_azure.append(_azure_connection(order, router, number, to_azure[0] if to_azure else None))
+
+    def finish(aws_keys: Sequence[pulumi.Input[str]]) -> None:
+        for number, key in enumerate(aws_keys):
+            on_link = order.links.aws[number]
+            _protocols(
+                order,
+                f"aws-{number}",
+                to_aws[number],
+                on_link.second,
+                on_link.first_host,
+                settings.asns.amazon,
+                key,
+            )
+            azure: OnLink = order.links.azure[number]
+            _protocols(
+                order,
+                f"azure-{number}",
+                to_azure[number],
+                azure.first,
+                azure.second_host,
+                MICROSOFT_ASN,
+                order.bgp_key,
+            )
+
+    return Joined(
+        aws=[
+            AwsPort(connection.z_side.apply(_connection_id), connection.z_side.apply(_vlan))
+            for connection in to_aws
+        ],
+        asns=[router.equinix_asn for router in routers],
+        circuit_ready=to_azure,
+        finish=finish,
+    )
+
+
+def _connection_id(side: fabric.outputs.ConnectionZSide) -> str:
+    """Direct Connect's id of the connection."""
+    point = side.access_point
+    return (point.provider_connection_id if point is not None else None) or ""
+
+
+def _vlan(side: fabric.outputs.ConnectionZSide) -> int:
+    """The VLAN that Equinix gave the connection, which its virtual interface must have."""
+    protocol = side.access_point.link_protocol if side.access_point is not None else None
+    return (protocol.vlan_tag if protocol is not None else None) or 0
+
+
+def _group(given: fabric.outputs.ConnectionRedundancy | None) -> str | None:
+    return given.group if given is not None else None
+
+
+def _common(order: Order) -> dict[str, Any]:
+    own = order.settings.equinix
+    common: dict[str, Any] = {
+        "notifications": [{"type": fabric.NotificationsType.ALL, "emails": list(own.emails)}],
+        "project": {"project_id": own.project_id},
+    }
+    if own.purchase_order is not None:
+        common["order"] = {"purchase_order_number": own.purchase_order}
+    return common
+
+
+def _router(order: Order, number: int) -> fabric.CloudRouter:
+    return fabric.CloudRouter(
+        f"{order.name}-router-{number}",
+        **_common(order),
+        name=_short(order.name, f"router-{number}"),
+        type="XF_ROUTER",
+        package={"code": order.settings.equinix.package},
+        location={"metro_code": order.exchange.metro},
+        opts=child(order.parent),
+    )
+
+
+def _profile(order: Order, given: Any, wanted: str, router: fabric.CloudRouter) -> Any:
+    if given is not None:
+        return given
+    # The look-up waits for a router, so that a preview makes none and needs no login.
+    wanted_later = router.uuid.apply(lambda _: {"property": "/name", "operator": "=", "values": [wanted]})
+    found = fabric.get_service_profiles_output(
+        filter=wanted_later,  # ty: ignore[invalid-argument-type]
+        opts=pulumi.InvokeOutputOptions(parent=order.parent),
+    )
+
+    def only(result: fabric.GetServiceProfilesResult) -> str:
+        if not result.data:
+            raise pulumi.RunError(
+                f"interconnect.equinix: Equinix has no service profile named {wanted!r}; give its UUID as `awsProfile` "
+                "or `azureProfile`"
+            )
+        return result.data[0].uuid
+
+    return found.apply(only)
+
+
+def _a_side(router: fabric.CloudRouter) -> Any:
+    # The SDK's enums lack CLOUD_ROUTER and IP_VC, which its own examples give as text.
+    return {"access_point": {"type": "CLOUD_ROUTER", "router": {"uuid": router.uuid}}}
+
+
+def _aws_connection(order: Order, router: fabric.CloudRouter, number: int) -> fabric.Connection:
+    settings = order.settings
+    return fabric.Connection(
+        f"{order.name}-aws-{number}",
+        **_common(order),
+        name=_short(order.name, f"aws-{number}"),
+        type="IP_VC",
+        bandwidth=settings.bandwidth_mbps,
+        a_side=_a_side(router),
+        z_side={
+            "access_point": {
+                "type": fabric.AccessPointType.SP,
+                "authentication_key": settings.aws_account,
+                "seller_region": order.aws_region,
+                "profile": {
+                    "type": fabric.ProfileType.L2_PROFILE,
+                    "uuid": _profile(order, settings.equinix.aws_profile, AWS_PROFILE, router),
+                },
+                "location": {"metro_code": order.exchange.metro},
+            }
+        },
+        opts=child(order.parent),
+    )
+
+
+def _azure_connection(
+    order: Order, router: fabric.CloudRouter, number: int, primary: fabric.Connection | None
+) -> fabric.Connection:
+    settings = order.settings
+    redundancy: dict[str, Any] = {"priority": PRIORITIES[number]}
+    if primary is not None:
+        # Equinix pairs the two by the group that it gave the first.
+        redundancy["group"] = primary.redundancy.apply(_group)
+    return fabric.Connection(
+        f"{order.name}-azure-{number}",
+        **_common(order),
+        name=_short(order.name, f"azure-{number}"),
+        type="IP_VC",
+        bandwidth=settings.bandwidth_mbps,
+        redundancy=redundancy,  # ty: ignore[invalid-argument-type]
+        a_side=_a_side(router),
+        z_side={
+            "access_point": {
+                "type": fabric.AccessPointType.SP,
+                "authentication_key": order.service_key,
+                "peering_type": fabric.AccessPointPeeringType.PRIVATE,
+                "profile": {
+                    "type": fabric.ProfileType.L2_PROFILE,
+                    "uuid": _profile(order, settings.equinix.azure_profile, AZURE_PROFILE, router),
+                },
+                "location": {"metro_code": order.exchange.metro},
+            }
+        },
+        # The service key stands in it.
+        opts=child(order.parent, additional_secret_outputs=["zSide"]),
+    )
+
+
+def _protocols(
+    order: Order,
+    role: str,
+    connection: fabric.Connection,
+    our_address: str,
+    their_address: str,
+    their_asn: int,
+    key: pulumi.Input[str] | None,
+) -> None:
+    direct = fabric.RoutingProtocol(
+        f"{order.name}-{role}-direct",
+        connection_uuid=connection.uuid,
+        type="DIRECT",
+        name=_short(order.name, f"{role}-direct"),
+        direct_ipv4={"equinix_iface_ip": our_address},
+        opts=child(order.parent),
+    )
+    fabric.RoutingProtocol(
+        f"{order.name}-{role}-bgp",
+        connection_uuid=connection.uuid,
+        type="BGP",
+        name=_short(order.name, f"{role}-bgp"),
+        bgp_ipv4={"customer_peer_ip": their_address, "enabled": True},
+        customer_asn=their_asn,
+        bgp_auth_key=key,
+        bfd={"enabled": True, "interval": "100"} if order.settings.bfd else None,
+        # Equinix takes BGP only after the addresses of its own interface.
+        opts=child(order.parent, depends_on=[direct], additional_secret_outputs=["bgpAuthKey"]),
+    )

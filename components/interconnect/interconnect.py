@@ -1,0 +1,218 @@
+"""The private link between the clouds: Direct Connect, a partner, ExpressRoute.
+
+Creates: the link's ends on AWS (`aws_side`) and on Azure (`azure_side`), and between them what the partner needs
+(`equinix`, `megaport`; `manual` and `native` order by hand and go on with `provisioned: true`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+
+from gpu_fabric.components.component import child
+from gpu_fabric.components.interconnect.addresses import LinkPlan
+from gpu_fabric.components.interconnect.aws_side import AwsEnd, AwsLinkEnd
+from gpu_fabric.components.interconnect.azure_side import WAITING, AzureEnd, AzureLinkEnd, provisioning_state
+from gpu_fabric.components.interconnect.checks import PROVIDERS, exchange_of, gateway_block, planned_links
+from gpu_fabric.components.interconnect.ends import KnownEnds
+from gpu_fabric.components.interconnect.exchanges import Exchange
+from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
+from gpu_fabric.components.interconnect.manual import manual
+from gpu_fabric.components.interconnect.native import native_steps
+from gpu_fabric.components.interconnect.notes import notes
+from gpu_fabric.components.interconnect.numbers import link_numbers
+from gpu_fabric.components.interconnect.partner import Joined, Order
+from gpu_fabric.components.interconnect.settings import InterconnectSettings, Partner
+
+
+def _partner(partner: Partner) -> Callable[[Order], Joined]:
+    """The partner's function; its SDK is loaded where it is used alone."""
+    if partner is Partner.EQUINIX:
+        from gpu_fabric.components.interconnect.equinix import equinix
+
+        return equinix
+    if partner is Partner.MEGAPORT:
+        from gpu_fabric.components.interconnect.megaport import megaport
+
+        return megaport
+    return manual
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Both networks: what the clouds know of them, and what is known before."""
+
+    aws: AwsEnd
+    azure: AzureEnd
+    known: KnownEnds
+
+
+class CrossCloudInterconnect(pulumi.ComponentResource):
+    """A link from the nodes of one cloud to those of the other."""
+
+    connected: bool
+    """Whether both ends are joined in this plan; false in the first phase of `manual` and `native`."""
+    service_key: pulumi.Output[str | None]
+    """Of the circuit, for whoever provisions it; a secret."""
+    direct_connect_gateway_id: pulumi.Output[str]
+    to_do: pulumi.Output[list[str]]
+    """What is to be ordered by hand, in order; empty where nothing is."""
+    link: pulumi.Output[dict[str, Any]]
+    """Bandwidth, round trip with its basis, usable bandwidth, gateway, SLA, MTU."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: InterconnectSettings,
+        ends: Ends,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`settings` have no problems with these networks (`checks.check`)."""
+        super().__init__("gpu-fabric:index:CrossCloudInterconnect", name, None, opts)
+        known, more = ends.known, settings.tags
+        exchange, links = exchange_of(settings, known), planned_links(settings)
+        gateway, block = gateway_of(settings), gateway_block(settings, known)
+        assert links is not None
+        assert gateway is not None
+        assert block is not None
+        native = settings.partner is Partner.NATIVE
+        assert native or exchange is not None
+        bgp_key = settings.bgp_key
+        if settings.bgp_key_from is not None:
+            bgp_key = pulumi.Config("gpu-fabric").require_secret(settings.bgp_key_from)
+        aws = AwsLinkEnd(
+            name, settings, ends.aws, other_nodes=str(known.azure.nodes), extra_tags=more, opts=child(self)
+        )
+        azure = AzureLinkEnd(
+            name,
+            settings,
+            ends.azure,
+            gateway=gateway,
+            gateway_block=block,
+            sku=None if native or exchange is None else circuit_sku(settings, exchange, ends.azure.location),
+            provider=PROVIDERS.get(settings.partner, settings.manual.provider),
+            peering_location=exchange.location if exchange is not None else "",
+            extra_tags=more,
+            opts=child(self),
+        )
+        for note in notes(settings, known, exchange):
+            pulumi.log.warn(note, resource=self) if _urgent(note) else pulumi.log.info(note, resource=self)
+        later = pulumi.Output.from_input
+        to_do: list[pulumi.Input[str]] = []
+        self.connected = False
+        if native:
+            self.connected = settings.provisioned
+            if not settings.provisioned:
+                to_do = native_steps(
+                    settings, aws.direct_connect_gateway_id, azure.gateway_id, ends.azure.location
+                )
+        elif exchange is not None and self._may_connect(name, settings):
+            self.connected = True
+            self._join(name, settings, ends, exchange, links, aws, azure, bgp_key)
+        elif exchange is not None:
+            to_do = list(_order_by_hand(settings, exchange, links))
+        for number, step in enumerate(to_do, 1):
+            later(step).apply(
+                lambda text, number=number: pulumi.log.warn(f"to do {number}: {text}", resource=self)
+            )
+        self.service_key = later(azure.service_key)
+        self.direct_connect_gateway_id = aws.direct_connect_gateway_id
+        self.to_do = pulumi.Output.all(*to_do) if to_do else later([])
+        numbers = link_numbers(settings, known, exchange)
+        self.link = later(
+            {
+                "partner": settings.partner.value,
+                "connected": self.connected,
+                "bandwidthMbps": settings.bandwidth_mbps,
+                "usableGbps": round(numbers.link.goodput_gbps, 3),
+                "roundTripMs": numbers.link.rtt_ms,
+                "roundTripBasis": numbers.link.basis,
+                "pathMtu": numbers.link.mtu,
+                "flowsPerPair": numbers.link.flows,
+                "gateway": gateway.sku,
+                "redundancy": settings.redundancy.value,
+                "onLink": {
+                    "azure": [str(one.block) for one in links.azure],
+                    "aws": [str(one.block) for one in links.aws[: settings.connections]],
+                },
+            }
+        )
+        self.register_outputs(
+            {
+                "service_key": self.service_key,
+                "direct_connect_gateway_id": self.direct_connect_gateway_id,
+                "to_do": self.to_do,
+                "link": self.link,
+            }
+        )
+
+    def _may_connect(self, name: str, settings: InterconnectSettings) -> bool:
+        """Whether the plan goes on to the peering: a partner that provisions itself, or a circuit that is there."""
+        if settings.partner in PROVIDERS:
+            return True
+        if not settings.provisioned:
+            return False
+        state = provisioning_state(name)
+        if state in (*WAITING, "Absent"):
+            pulumi.log.warn(
+                f"provisioned: the circuit is {state}, so this plan stops before the peering, as in the first phase. "
+                "Give the service key to your partner and run `up` again when the circuit is Provisioned.",
+                resource=self,
+            )
+            return False
+        return True
+
+    def _join(
+        self,
+        name: str,
+        settings: InterconnectSettings,
+        ends: Ends,
+        exchange: Exchange,
+        links: LinkPlan,
+        aws: AwsLinkEnd,
+        azure: AzureLinkEnd,
+        bgp_key: Any,
+    ) -> None:
+        assert azure.service_key is not None
+        joined = _partner(settings.partner)(
+            Order(
+                name=name,
+                parent=self,
+                settings=settings,
+                exchange=exchange,
+                links=links,
+                aws_region=ends.aws.region,
+                service_key=azure.service_key,
+                bgp_key=bgp_key,
+            )
+        )
+        keys = aws.connect(joined.aws, links, joined.asns, bgp_key)
+        azure.connect(links, partner_asn=joined.asns[0], ready_when=joined.circuit_ready, bgp_key=bgp_key)
+        joined.finish(keys)
+
+
+def _urgent(note: str) -> bool:
+    return note.startswith(("gateway:", "flows:", "routes:", "native:"))
+
+
+def _order_by_hand(settings: InterconnectSettings, exchange: Exchange, links: LinkPlan) -> list[str]:
+    """What to order from the partner at this location, and what to write into the stack file after it."""
+    count = settings.connections
+    ports = "the primary port" if count == 1 else "the primary and the secondary port"
+    account = settings.aws_account or "your account"
+    azure = ", ".join(str(one.block) for one in links.azure[:count])
+    aws = ", ".join(str(one.block) for one in links.aws[:count])
+    return [
+        f"order from your partner at {exchange.location} ({exchange.metro}): {count} hosted Direct Connect "
+        f"connection(s) of {settings.bandwidth_mbps} Mb/s for the AWS account {account}, and {count} connection(s) of "
+        f"the same rate to {ports} of the circuit, with its service key (`pulumi stack output --show-secrets`)",
+        f"have its routers speak BGP as AS {settings.asns.partner}: towards Azure on {azure} (the partner has the "
+        f"first address, Microsoft the second, AS 12076, VLAN {settings.azure_vlan}); towards AWS on {aws} (Amazon has "
+        f"the first address, AS {settings.asns.amazon}); MTU {settings.mtu}, BFD {'on' if settings.bfd else 'off'}, no "
+        "default route",
+        "when the circuit is Provisioned: write `manual.connectionIds` and `manual.vlans` of the connections and "
+        "`provisioned: true`, and run `up` again",
+    ]

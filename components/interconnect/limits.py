@@ -1,0 +1,121 @@
+"""Published limits and rules of the private link: each with its source; read 2026-11-29.
+
+"DX guide" is the AWS Direct Connect User Guide, "azure docs" is MicrosoftDocs/azure-docs, "equinix" is the provider
+equinix/equinix (pulumi-equinix 0.33.1) and its documentation, "megaport" the provider megaport/megaport 1.9.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Network
+
+LINK_MTU = 1500
+"""The largest packet of an ExpressRoute port, and the default of a virtual interface. azure docs,
+expressroute/expressroute-faqs.md; DX guide, set-jumbo-frames-vif.html."""
+
+PATH_MTU = 1400
+"""ExpressRoute fragments above it. azure docs, expressroute-about-virtual-network-gateways.md."""
+
+AMAZON_SIDE = (range(64_512, 65_535), range(4_200_000_000, 4_294_967_295))
+"""What the Amazon side of a gateway may have. DX guide, direct-connect-gateways-intro.html."""
+
+RESERVED_ASNS: Mapping[range, str] = {
+    range(1): "reserved by RFC 7607",
+    range(8_074, 8_076): "Microsoft's own",
+    range(12_076, 12_077): "Microsoft's side of ExpressRoute",
+    range(23_456, 23_457): "AS_TRANS of RFC 6793",
+    range(64_496, 64_512): "for documentation, RFC 5398",
+    range(65_515, 65_521): "reserved by Azure for its gateways",
+    range(65_535, 65_552): "reserved, RFC 7300 and RFC 5398",
+    range(4_294_967_295, 4_294_967_296): "reserved by RFC 7300",
+}
+"""What neither the partner's routers nor the Amazon side may have. azure docs, expressroute/expressroute-routing.md;
+IANA, "Autonomous System (AS) Numbers"."""
+
+MICROSOFT_ASN = 12_076
+"""azure docs, expressroute/expressroute-routing.md."""
+
+LAST_ASN = 4_294_967_294
+
+VLANS = range(2, 4_095)
+"""IEEE 802.1Q has 1 to 4094; 1 is a switch's default VLAN."""
+
+HOSTED_MBPS = (50, 100, 200, 300, 400, 500, 1_000, 2_000, 5_000, 10_000, 25_000)
+"""Hosted connections. DX guide, hosted_connection.html."""
+
+CIRCUIT_MBPS = (50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000)
+"""Circuits through a provider; more is ExpressRoute Direct. azure docs, expressroute/expressroute-faqs.md."""
+
+LOCAL_MBPS = 1_000
+"""The smallest circuit with the tier Local. azure docs, expressroute/expressroute-faqs.md (ExpressRoute Local)."""
+
+EQUINIX_MBPS = (10, 50, 200, 500, 1_000, 2_000, 5_000, 10_000, 25_000, 50_000)
+"""Equinix Fabric documentation, virtual connection bandwidth tiers."""
+
+MEGAPORT_MCR_MBPS = (1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000)
+"""Rates of a Megaport Cloud Router, fixed for its life. megaport, megaport_mcr."""
+
+MEGAPORT_ASN = 133_937
+"""The default of a Megaport Cloud Router. megaport, megaport_mcr."""
+
+NATIVE_MBPS = (1_000,)
+"""The public preview of Azure's side. azure docs, multicloud-interconnect."""
+
+NATIVE_AZURE_REGIONS = ("eastus", "westus", "germanywestcentral", "australiaeast")
+"""Regions of the public preview since 2026-08-31. The same page."""
+
+GATEWAY_SUBNET = "GatewaySubnet"
+GATEWAY_PREFIX = 27
+"""The gateway's subnet has this name and at least this size. azure docs,
+expressroute/expressroute-about-virtual-network-gateways.md."""
+
+VIRTUAL_PRIVATE_GATEWAYS, TRANSIT_GATEWAYS = 20, 6
+"""Of one Direct Connect gateway, of one kind only. DX guide, limits.html."""
+
+SCALE_UNITS = range(1, 41)
+SCALE_UNIT_MBPS = 1_000
+SCALE_UNIT_PACKETS = 100_000
+"""Of ErGwScale. azure docs, expressroute/expressroute-about-virtual-network-gateways.md."""
+FAST_PATH_SCALE_UNITS = 10
+"""From this many on ErGwScale has FastPath. azure docs, expressroute/about-fastpath.md (unverified: pages differ)."""
+
+PRIVATE_BLOCKS = tuple(IPv4Network(block) for block in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
+"""RFC 1918."""
+
+EQUINIX_NAME_CHARACTERS = 24
+"""Names of connections and routers. equinix, fabric connection."""
+
+
+@dataclass(frozen=True)
+class GatewaySize:
+    """One size of an ExpressRoute gateway: 10^6 bit/s, packets a second, and whether FastPath can pass it by."""
+
+    name: str
+    mbps: int
+    packets: int
+    fast_path: bool
+
+
+GATEWAYS = (
+    GatewaySize("ErGw1AZ", 1_000, 100_000, False),
+    GatewaySize("ErGw2AZ", 2_000, 200_000, False),
+    GatewaySize("ErGw3AZ", 10_000, 1_000_000, True),
+)
+"""azure docs, includes/expressroute-gateway-performance-include.md (2024-07-09) and
+expressroute/expressroute-about-virtual-network-gateways.md."""
+
+SCALABLE = "ErGwScale"
+
+SLA: Mapping[str, str] = {
+    "none": (
+        "One connection: Direct Connect promises 95 % for a single connection (Direct Connect SLA), and ExpressRoute's "
+        "SLA does not apply, because it requires both BGP sessions. For development."
+    ),
+    "circuit": (
+        "Two connections, two cloud routers, both ports of one circuit: ExpressRoute's SLA applies to the Azure side. "
+        "Direct Connect counts two connections at one location as a single one (95 %); 99.9 % needs two locations "
+        "(Direct Connect SLA), which is a second interconnect."
+    ),
+}
+"""What the redundancy that was chosen is worth."""

@@ -1,0 +1,467 @@
+"""The rules for the private link: for each, an input that passes, one at the border, and one that fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pulumi
+import pytest
+from pulumi.runtime.config import set_all_config
+
+from gpu_fabric.components.config import FabricSettings, read_fabric
+from gpu_fabric.components.interconnect.checks import exchange_of
+from gpu_fabric.components.interconnect.exchanges import exchanges
+from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of, tiers_that_reach
+from gpu_fabric.components.interconnect.limits import CIRCUIT_MBPS
+from gpu_fabric.components.interconnect.notes import notes
+from gpu_fabric.components.interconnect.settings import Family, Tier
+from gpu_fabric.components.problems import InvalidInputError
+from gpu_fabric.planning.regions import region_pairs
+
+AWS: dict[str, Any] = {"zone": "us-east-1a", "instanceType": "p5.48xlarge", "nodes": 4}
+AZURE: dict[str, Any] = {"vmSize": "Standard_ND96isr_H100_v5", "nodes": 4, "location": "eastus"}
+LINK: dict[str, Any] = {
+    "partner": "equinix",
+    "bandwidthMbps": 10_000,
+    "awsAccount": "123456789012",
+    "equinix": {"projectId": "p-1", "emails": ["network@example.com"]},
+}
+MANUAL: dict[str, Any] = {"partner": "manual", "bandwidthMbps": 10_000}
+SUBNET = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/n"
+
+
+def settings_of(
+    link: dict[str, Any], *, zone: str = "us-east-1a", location: str = "eastus", **sides: Any
+) -> FabricSettings:
+    given = {
+        "aws": {**AWS, "zone": zone, "network": sides.get("aws", {})},
+        "azure": {**AZURE, "location": location, "network": sides.get("azure", {})},
+        "interconnect": link,
+    }
+    return read_fabric(given)
+
+
+def problems(link: dict[str, Any] | None = None, **places: Any) -> list[str]:
+    """What is wrong with a good link after the changes `link`."""
+    try:
+        settings_of({**LINK, **(link or {})}, **places)
+    except InvalidInputError as refused:
+        return [str(problem).removeprefix("fabric.interconnect.") for problem in refused.problems]
+    return []
+
+
+def test_a_link_of_the_defaults_is_taken() -> None:
+    assert problems() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"mtu": 9000},
+            "mtu: ExpressRoute carries 1500 bytes at most and fragments above 1400: with 9000 small packets pass, "
+            "and bulk transfers hang wherever the ICMP message that says so is filtered; set 1500 or drop the key. "
+            "The routes to the other cloud are locked at 1400; inside AWS 9001 and EFA, and inside Azure InfiniBand, "
+            "stay as they are without any setting here",
+        ),
+        (
+            {"mtu": 1400},
+            "mtu: a virtual interface has 1500, 8500 or 9001 bytes, not 1400; set 1500 or drop the key; smaller "
+            "packets are made by the routes of the hosts",
+        ),
+        (
+            {"bandwidthMbps": 300},
+            "bandwidthMbps: 300 Mb/s is not sold by all of Direct Connect, ExpressRoute and equinix; give the "
+            "nearest that is: 200 or 500",
+        ),
+        (
+            {"bandwidthMbps": 10},
+            "bandwidthMbps: 10 Mb/s is not sold by all of Direct Connect, ExpressRoute and equinix; give the nearest "
+            "that is: 50",
+        ),
+        (
+            {"bandwidthMbps": 25_000},
+            "bandwidthMbps: 25000 Mb/s is more than a circuit through a provider carries (10000); give 10000; above "
+            "it is ExpressRoute Direct, which this release does not lay out",
+        ),
+        (
+            {"gateway": {"sku": "ErGw1AZ"}},
+            "gateway.sku: ErGw1AZ carries 1000 Mb/s, and the link is to have 10000; give ErGw3AZ or ErGwScale with 10 "
+            "scale units, or drop the key",
+        ),
+        (
+            {"gateway": {"sku": "ErGwScale", "scaleUnits": 9}},
+            "gateway.scaleUnits: ErGwScale carries 9000 Mb/s, and the link is to have 10000; give ErGw3AZ or "
+            "ErGwScale with 10 scale units, or drop the key",
+        ),
+        (
+            {"gateway": {"sku": "UltraPerformance"}},
+            "gateway.sku: 'UltraPerformance' is not a gateway for zones; give one of ErGw1AZ, ErGw2AZ, ErGw3AZ, "
+            "ErGwScale",
+        ),
+        (
+            {"gateway": {"scaleUnits": 4}},
+            "gateway.scaleUnits: ErGw3AZ has no scale units; drop the key, or set `sku: ErGwScale` and 1 to 40 units",
+        ),
+        (
+            {"gateway": {"sku": "ErGwScale", "scaleUnits": 41}},
+            "gateway.scaleUnits: 41 is outside 1 to 40; drop the key, or set `sku: ErGwScale` and 1 to 40 units",
+        ),
+        (
+            {"bandwidthMbps": 2_000, "gateway": {"fastPath": True}},
+            "gateway.fastPath: ErGw2AZ has no FastPath; set `gateway.sku: ErGw3AZ`, or ErGwScale with 10 units or "
+            "more, or drop `fastPath`",
+        ),
+        (
+            {"asns": {"partner": 65_515}},
+            "asns.partner: 65515 is reserved by Azure for its gateways; give another, such as 64512 or 65001",
+        ),
+        (
+            {"asns": {"amazon": 65_515}},
+            "asns.amazon: 65515 is reserved by Azure for its gateways; give another, such as 64512 or 65001",
+        ),
+        (
+            {"asns": {"partner": 12_076}},
+            "asns.partner: 12076 is Microsoft's side of ExpressRoute; give another, such as 64512 or 65001",
+        ),
+        (
+            {"asns": {"amazon": 7_224}},
+            "asns.amazon: 7224 is not one that the Amazon side may have; give 64512 to 65534 or 4200000000 to "
+            "4294967294",
+        ),
+        (
+            {"asns": {"partner": 64_512}},
+            "asns.partner: 64512 is that of `asns.amazon` too; BGP between them would be internal and drop the other's "
+            "routes; give another number",
+        ),
+        (
+            {"asns": {"gateway": 64_512}},
+            "asns.gateway: 64512 is that of `asns.amazon` too; a transit gateway must differ from its Direct Connect "
+            "gateway; give another number",
+        ),
+        (
+            {"addresses": {"cidr": "10.200.8.0/28"}},
+            "addresses.cidr: the on-link block 10.200.8.0/28 overlaps the Azure side's 10.200.0.0/16; give a free "
+            "private block of /28 or larger, such as 192.168.100.0/28",
+        ),
+        (
+            {"addresses": {"cidr": "10.100.8.0/28"}},
+            "addresses.cidr: the on-link block 10.100.8.0/28 overlaps the AWS side's 10.100.0.0/16; give a free "
+            "private block of /28 or larger, such as 192.168.100.0/28",
+        ),
+        (
+            {"addresses": {"cidr": "172.16.9.0/28"}},
+            "addresses.cidr: the on-link block 172.16.9.0/28 overlaps the RDMA network's 172.16.0.0/16; give a free "
+            "private block of /28 or larger, such as 192.168.100.0/28",
+        ),
+        (
+            {"addresses": {"cidr": "192.168.0.0/30"}},
+            "addresses.cidr: 192.168.0.0/30 is a /30; the link takes a size between /8 and /28",
+        ),
+        (
+            {"addresses": {"gatewaySubnetCidr": "10.200.16.0/27"}},
+            "addresses.gatewaySubnetCidr: 10.200.16.0/27 overlaps the subnet 10.200.16.0/20; give a free part of the "
+            "network",
+        ),
+        (
+            {"addresses": {"gatewaySubnetCidr": "10.9.0.0/27"}},
+            "addresses.gatewaySubnetCidr: 10.9.0.0/27 is not inside the virtual network 10.200.0.0/16; give a part "
+            "of it",
+        ),
+        ({"azureVlan": 4_095}, "azureVlan: 4095 is not a VLAN; give 2 to 4094"),
+        ({"azureVlan": 1}, "azureVlan: 1 is not a VLAN; give 2 to 4094"),
+        (
+            {"exchange": "Ashburn"},
+            "exchange: 'Ashburn' is not in the table of peering locations; give one of Washington DC, Silicon Valley, "
+            "Seattle, Chicago, Dublin, Frankfurt, Frankfurt2, London, Tokyo, Singapore, Sydney; or give its metro as "
+            "`equinix.metro` too",
+        ),
+        (
+            {"exchange": "Seattle", "circuit": {"tier": "Local"}},
+            "circuit.tier: the tier Local at Seattle reaches westus2, not eastus; set it to Standard, or drop the key",
+        ),
+        (
+            {"exchange": "Dublin", "circuit": {"tier": "Standard"}},
+            "circuit.tier: the tier Standard at Dublin reaches Europe only, not eastus; set it to Premium, or drop "
+            "the key",
+        ),
+        (
+            {"bandwidthMbps": 500, "circuit": {"tier": "Local"}},
+            "circuit.tier: the tier Local begins at 1000 Mb/s, and 500 are asked for; set it to Standard, or drop "
+            "the key",
+        ),
+        (
+            {"circuit": {"tier": "Local", "family": "MeteredData"}},
+            "circuit.family: the tier Local is sold as UnlimitedData only; drop the key",
+        ),
+        (
+            {"awsAccount": "12345"},
+            "awsAccount: '12345' is not an account; give its 12 digits, in quotes (a leading 0 counts)",
+        ),
+        (
+            {"awsAccount": None},
+            "awsAccount: is missing; give the 12 digits of the AWS account that equinix connects",
+        ),
+        (
+            {"equinix": {"projectId": "p"}},
+            "equinix.emails: is empty; give at least one address that Equinix may write to",
+        ),
+        (
+            {"provisioned": True},
+            "provisioned: equinix provisions the circuit itself; drop the key; `manual` and `native` need it",
+        ),
+        (
+            {"rttMs": 7.5},
+            "rttMs: the measured 7.5 ms exceed the limit of 5 ms; choose closer regions, or raise `rttLimitMs` knowing "
+            "that each stage boundary waits that long",
+        ),
+        (
+            {"awsRouteTableIds": ["rtb-1"]},
+            "awsRouteTableIds: a new VPC's route table is ours and needs no naming; drop the key",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_with_a_reason_and_a_way_out(change: dict[str, Any], message: str) -> None:
+    assert message in problems(change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mtu": 1_500},
+        {"bandwidthMbps": 50},
+        {"gateway": {"sku": "ErGwScale", "scaleUnits": 10}},
+        {"gateway": {"sku": "ergw3az", "fastPath": True}},
+        {"gateway": {"sku": "ErGwScale", "fastPath": True}},
+        {"asns": {"partner": 65_514, "amazon": 65_534}},
+        {"asns": {"partner": 65_521, "amazon": 4_200_000_000}},
+        {"addresses": {"cidr": "10.201.0.0/28", "gatewaySubnetCidr": "10.200.255.224/27"}},
+        {"azureVlan": 4_094},
+        {"azureVlan": 2},
+        {"bandwidthMbps": 1_000, "circuit": {"tier": "Local"}},
+        {"exchange": "Dublin", "circuit": {"tier": "Premium"}},
+        {"exchange": "Elsewhere", "equinix": {**LINK["equinix"], "metro": "EW"}},
+        {"rttMs": 5.0},
+        {"redundancy": "circuit"},
+    ],
+)
+def test_what_is_at_the_border_is_taken(change: dict[str, Any]) -> None:
+    assert problems(change) == []
+
+
+def test_a_pair_above_the_limit_is_refused_with_the_closer_region() -> None:
+    assert problems(location="eastus2") == [
+        "rttLimitMs: us-east-1 to eastus2 is estimated at 4.5 to 6 ms round trip (from distance, not measured), and "
+        "the limit is 5; use eastus (1.5 to 3 ms) on Azure, or measure it and give `rttMs`, or raise `rttLimitMs`"
+    ]
+    assert problems({"rttLimitMs": 6}, location="eastus2") == []
+    assert problems({"rttMs": 4.4}, location="eastus2") == []
+
+
+def test_regions_that_meet_nowhere_are_refused_with_the_nearest_pairs() -> None:
+    assert problems(location="northeurope") == [
+        "exchange: no known location is near both us-east-1 and northeurope; the nearest pairs are, with us-east-1: "
+        "eastus, eastus2; with northeurope: eu-west-1; or give a peering location as `exchange` and the measured "
+        "`rttMs`"
+    ]
+    assert (
+        problems({"exchange": "Washington DC", "rttMs": 70, "rttLimitMs": 80}, location="northeurope") == []
+    )
+
+
+def test_a_key_in_plain_text_is_refused_and_never_repeated() -> None:
+    said = problems({"bgpKey": "correct-horse"})
+    assert said == [
+        "bgpKey: a key stands here in plain text; take it out of the file and out of its history, choose another, "
+        "set it with `pulumi config set --secret bgpKey` and write `bgpKeyFrom: bgpKey`"
+    ]
+    assert "correct-horse" not in "".join(said)
+
+
+@pytest.fixture
+def configuration() -> Any:
+    """Set the stack's configuration; empty again after the test."""
+    yield lambda values, secret=(): set_all_config(values, list(secret))
+    set_all_config({}, [])
+
+
+def test_the_name_of_a_key_must_be_that_of_a_secret(configuration: Any) -> None:
+    assert problems({"bgpKeyFrom": "bgpKey"}) == [
+        "bgpKeyFrom: this stack has no gpu-fabric:bgpKey; set it with `pulumi config set --secret bgpKey`"
+    ]
+    configuration({"gpu-fabric:bgpKey": "correct-horse"})
+    assert problems({"bgpKeyFrom": "bgpKey"}) == [
+        "bgpKeyFrom: gpu-fabric:bgpKey stands in plain text in the stack file; take it out of the file and of its "
+        "history, and set another with `pulumi config set --secret bgpKey`"
+    ]
+    configuration({"gpu-fabric:bgpKey": "correct-horse"}, ["gpu-fabric:bgpKey"])
+    assert problems({"bgpKeyFrom": "bgpKey"}) == []
+
+
+def test_a_link_needs_both_clouds() -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        read_fabric({"aws": AWS, "interconnect": LINK})
+    assert "fabric.interconnect: joins two clouds, and one is missing; describe both, or drop the key" in str(
+        refused.value
+    )
+
+
+def test_adopted_networks_must_say_what_nobody_can_look_up() -> None:
+    said = problems(
+        aws={"vpcId": "vpc-1", "subnetId": "subnet-1"},
+        azure={"subnetId": SUBNET, "securityGroupId": "g"},
+    )
+    assert said == [
+        "fabric.interconnect: the block of the adopted subnet on aws and azure is not known, and the hosts' routes "
+        "need it; give `aws.network.subnetCidr` and `azure.network.subnetCidr`",
+        "addresses.gatewaySubnetCidr: is missing, and the free blocks of an adopted virtual network are not known; "
+        "give a free /27 of it",
+        "awsRouteTableIds: is missing, and the route tables of an adopted VPC are not known; give the ids of the "
+        "tables that are to learn the way to Azure",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("link", "message"),
+    [
+        (
+            {"provisioned": True},
+            "manual.connectionIds: has 0 and must have 1 with `redundancy: none`; give one for each Direct Connect "
+            "connection that you ordered",
+        ),
+        (
+            {
+                "provisioned": True,
+                "redundancy": "circuit",
+                "manual": {"connectionIds": ["dxcon-1", "dxcon-2"], "vlans": [7]},
+            },
+            "manual.vlans: has 1 and must have 2 with `redundancy: circuit`; give one for each Direct Connect "
+            "connection that you ordered",
+        ),
+        ({"manual": {"vlans": [5_000]}}, "manual.vlans[0]: 5000 is not a VLAN; give 2 to 4094"),
+    ],
+)
+def test_what_was_ordered_by_hand_must_be_told(link: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        settings_of({**MANUAL, **link})
+    assert message in [str(one).removeprefix("fabric.interconnect.") for one in refused.value.problems]
+
+
+def test_manual_needs_nothing_more_in_its_first_phase() -> None:
+    assert settings_of(MANUAL).interconnect is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "places", "message"),
+    [
+        (
+            {},
+            {},
+            "bandwidthMbps: Azure's preview of the native interconnect has 1000 Mb/s only; set it to 1000",
+        ),
+        (
+            {"bandwidthMbps": 1_000},
+            {"location": "eastus2"},
+            "partner: the native interconnect is in eastus, westus, germanywestcentral, australiaeast, not in "
+            "eastus2; choose another partner, or one of these regions",
+        ),
+        (
+            {"bandwidthMbps": 1_000, "redundancy": "circuit"},
+            {},
+            "redundancy: the native interconnect brings its own and takes one connection a gateway; drop the key",
+        ),
+    ],
+)
+def test_the_limits_of_the_native_interconnect_are_said(
+    change: dict[str, Any], places: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        settings_of({**MANUAL, "partner": "native", **change}, **places)
+    assert message in [str(one).removeprefix("fabric.interconnect.") for one in refused.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("mbps", "sku"),
+    [(50, "ErGw1AZ"), (1_000, "ErGw1AZ"), (2_000, "ErGw2AZ"), (5_000, "ErGw3AZ"), (10_000, "ErGw3AZ")],
+)
+def test_the_gateway_is_the_smallest_that_carries_the_bandwidth(mbps: int, sku: str) -> None:
+    link = settings_of({**LINK, "bandwidthMbps": mbps}).interconnect
+    assert link is not None
+    chosen = gateway_of(link)
+    assert chosen is not None
+    assert chosen.sku == sku
+    assert chosen.mbps >= mbps
+
+
+def test_the_circuits_tier_follows_place_region_and_bandwidth() -> None:
+    found = settings_of(LINK)
+    assert found.interconnect is not None
+    assert found.ends is not None
+    exchange = exchange_of(found.interconnect, found.ends)
+    assert exchange is not None
+    assert exchange.location == "Washington DC"
+    assert circuit_sku(found.interconnect, exchange, "eastus") == (Tier.LOCAL, Family.UNLIMITED)
+    assert tiers_that_reach(exchange, "eastus", 500) == (Tier.STANDARD, Tier.PREMIUM)
+    assert tiers_that_reach(exchange, "westus", 10_000) == (Tier.STANDARD, Tier.PREMIUM)
+    assert tiers_that_reach(exchange, "northeurope", 10_000) == (Tier.PREMIUM,)
+
+
+def test_every_pair_of_the_planner_meets_somewhere() -> None:
+    """The planner's table of latencies and this table of locations speak of the same pairs."""
+    for pair in region_pairs():
+        assert [row for row in exchanges() if pair.aws in row.aws and pair.azure in row.local], pair
+
+
+def test_the_plan_says_numbers_their_basis_and_the_narrowest_place() -> None:
+    found = settings_of(LINK)
+    assert found.interconnect is not None
+    assert found.ends is not None
+    said = list(notes(found.interconnect, found.ends, exchange_of(found.interconnect, found.ends)))
+    assert said[0].startswith("redundancy: none. One connection: Direct Connect promises 95 %")
+    for sentence in (
+        "round trip: 3 ms (estimated from distance, 1.5 to 3 ms; not measured)",
+        "usable: 9.46 of 10 Gb/s a direction after the headers of packets of 1400 bytes (94.6%); limited by 10 Gb/s",
+        "packets: 869,263 a second fill the link; ErGw3AZ takes 1,000,000",
+        "activations: 64 MiB (4096 tokens of hidden size 8192 in bf16) take 58.3 ms across",
+        "buffers: 3.8 MB in flight fill the link; a socket may grow to twice that",
+        "flows: AWS limits one TCP flow to 5 Gb/s outside a placement group, so a single flow leaves 5 of 10 Gb/s "
+        "unused; the nodes' NCCL settings open 32",
+    ):
+        assert sentence in said
+    (month,) = [one for one in said if one.startswith("a month at full use: ")]
+    assert "Equinix publishes no amounts" in month
+
+
+def test_no_gateway_of_the_table_is_short_of_packets_at_its_own_bandwidth() -> None:
+    for mbps in CIRCUIT_MBPS:
+        found = (
+            settings_of({**LINK, "bandwidthMbps": mbps})
+            if mbps != 100
+            else settings_of({**MANUAL, "bandwidthMbps": 100})
+        )
+        assert found.interconnect is not None
+        assert found.ends is not None
+        said = notes(found.interconnect, found.ends, exchange_of(found.interconnect, found.ends))
+        assert [one for one in said if one.startswith("gateway:")] == []
+
+
+def test_both_sides_nodes_get_the_way_to_the_other_and_nothing_wider() -> None:
+    found = settings_of(LINK)
+    assert found.around_aws.other_cloud is not None
+    assert found.around_azure.other_cloud is not None
+    to_azure, to_aws = found.around_aws.other_cloud.routes, found.around_azure.other_cloud.routes
+    assert to_azure.prefixes == ("10.200.16.0/20",)
+    assert to_aws.prefixes == ("10.100.16.0/20",)
+    assert (to_azure.mtu, to_azure.mss, to_azure.bandwidth_mbps, to_azure.rtt_ms) == (
+        1_400,
+        1_360,
+        10_000,
+        3.0,
+    )
+    assert (to_aws.mtu, to_aws.mss) == (to_azure.mtu, to_azure.mss)
+    alone = read_fabric({"aws": AWS, "azure": AZURE})
+    assert alone.around_aws.other_cloud is None
+
+
+def test_a_secret_output_is_taken_as_a_key() -> None:
+    assert problems({"bgpKey": pulumi.Output.secret("made in a program")}) == []
