@@ -7,22 +7,15 @@ are their own authors'.
 from __future__ import annotations
 
 from importlib.metadata import version
-from pathlib import Path
 
 from tests.fidelity import matrix
 from tests.fidelity.differences import DIFFERENCES, EVERY_PART, WHOLE_CLUSTERS
+from tests.fidelity.markdown import PAGE, table, with_part
 from tests.fidelity.to_api import RESOURCES, not_sent
 from tests.fidelity.to_cloudformation import NOT_IN_CLOUDFORMATION, not_declared
 
-PAGE = Path(__file__).parents[2] / "docs" / "fidelity.md"
 BEGIN = "<!-- AWS: written by `python -m tests.fidelity.page` -->"
 END = "<!-- AWS: end -->"
-
-
-def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
-    # A bar inside a cell would end it.
-    lines = [" | ".join(cell.replace("|", "\\|") for cell in row) for row in [head, *rows]]
-    return [f"| {lines[0]} |", f"|{'---|' * len(head)}", *(f"| {line} |" for line in lines[1:]), ""]
 
 
 def _judges() -> list[tuple[str, ...]]:
@@ -94,14 +87,14 @@ def aws_part() -> str:
         "",
         "### Who judges what",
         "",
-        *_table(("judge", "judges", "for"), _judges()),
+        *table(("judge", "judges", "for"), _judges()),
         "Each judge is shown to refuse: a wrong interface type, an unknown parameter, a wrong type, a value out of",
         "range (`tests/fidelity/test_judges.py`, `test_moto.py`). The catalog's rows are compared with the same",
         "DescribeInstanceTypes record, field by field, in [fidelity-catalog.md](fidelity-catalog.md).",
         "",
         "### What is asked",
         "",
-        *_table(("part", "settings", "number"), _matrix()),
+        *table(("part", "settings", "number"), _matrix()),
         f"`{WHOLE_CLUSTERS}` are those of the surroundings with a new network: fleets with NAT and instances with",
         "endpoints, of every kind of capacity, all in one account of moto.",
         "",
@@ -119,12 +112,12 @@ def aws_part() -> str:
         "",
         "### Properties that a creation does not send",
         "",
-        *_table(("property", "why"), [(f"`{name}`", why) for name, why in not_sent().items()]),
+        *table(("property", "why"), [(f"`{name}`", why) for name, why in not_sent().items()]),
         "### What CloudFormation does not have",
         "",
         f"{len(RESOURCES) - len(NOT_IN_CLOUDFORMATION)} of {len(RESOURCES)} types have one in the registry.",
         "",
-        *_table(
+        *table(
             ("type or property", "why"),
             [(f"`{name}`", why) for name, why in {**NOT_IN_CLOUDFORMATION, **not_declared()}.items()],
         ),
@@ -132,7 +125,7 @@ def aws_part() -> str:
         "",
         "A test fails when a judge says something that is not here, and when something here is no longer said.",
         "",
-        *_table(
+        *table(
             ("judge", "where", "says", "in", "why the request stays as it is"),
             [
                 (one.judge, f"`{one.where}`", one.says, _shown_in(one.parts), one.reason)
@@ -145,11 +138,7 @@ def aws_part() -> str:
 
 def with_aws_part(page: str) -> str:
     """The page with its AWS part written anew. Raises ValueError where a mark is missing."""
-    before, begin, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise ValueError(f"{PAGE.name}: the AWS part stands between the lines {BEGIN!r} and {END!r}")
-    return f"{before}{BEGIN}\n\n{aws_part()}\n{END}{after}"
+    return with_part(page, "AWS", BEGIN, END, aws_part())
 
 
 if __name__ == "__main__":

@@ -6,8 +6,9 @@ import pytest
 
 from tests.components.recorder import Declared, Recording, record_cluster
 from tests.fidelity import matrix
+from tests.fidelity.compared import lost
 from tests.fidelity.differences import WHOLE_CLUSTERS, Judge, listed
-from tests.fidelity.in_moto import Account, account, lost, read_back, rules_read, rules_sent
+from tests.fidelity.in_moto import Account, account, read_back, rules_read, rules_sent
 
 LAUNCH_TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 
