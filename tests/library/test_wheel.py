@@ -1,0 +1,96 @@
+"""What `pip install gpu-fabric` gives: everything that is needed, and nothing of a cloud that is not used."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import gpu_fabric
+from tests.library.installed import PACKAGES, Installed, build, install, tracked
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return build(tmp_path_factory.mktemp("build") / "source")
+
+
+@pytest.fixture(scope="module")
+def environments(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Installed]:
+    folder = tmp_path_factory.mktemp("environments")
+    extras = {"base": (), "aws": ("aws",), "azure": ("azure",)}
+    return {name: install(built[0], folder / name, chosen) for name, chosen in extras.items()}
+
+
+def expected() -> set[str]:
+    """Every file of the packages, as the import name has it."""
+    found = set()
+    for name in tracked():
+        if name.split("/")[0] in PACKAGES:
+            found.add(f"gpu_fabric/{name}")
+        elif name.startswith("gpu_fabric/") and name.count("/") + name.count(".") > 1:
+            found.add(name)
+    return found
+
+
+def test_the_wheel_holds_every_file_of_the_packages(built: tuple[Path, Path]) -> None:
+    with zipfile.ZipFile(built[0]) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert names == expected()
+    assert "gpu_fabric/py.typed" in names
+
+
+def test_the_sdist_holds_what_the_wheel_is_made_from(built: tuple[Path, Path]) -> None:
+    with tarfile.open(built[1]) as sdist:
+        names = {name.partition("/")[2] for name in sdist.getnames()}
+    assert {"pyproject.toml", "README.md", "LICENSE"} <= names
+    assert expected() <= names
+
+
+NEEDS = {
+    "base": ["get_size", "lint", "lint_values", "load_sizes"],
+    "aws": [name for name in gpu_fabric.__all__ if name.startswith("Aws")] + ["GpuFabric"],
+    "azure": [name for name in gpu_fabric.__all__ if name.startswith("Azure")] + ["GpuFabric"],
+}
+
+
+def test_every_public_name_is_tried_with_its_extra_alone() -> None:
+    assert {name for names in NEEDS.values() for name in names} == set(gpu_fabric.__all__)
+
+
+@pytest.mark.parametrize("extra", NEEDS)
+def test_each_public_name_is_imported_with_only_its_extra_installed(
+    environments: dict[str, Installed], extra: str, tmp_path: Path
+) -> None:
+    for name in NEEDS[extra]:
+        done = environments[extra].run("-c", f"from gpu_fabric import {name}", cwd=tmp_path)
+        assert done.returncode == 0, f"{name}: {done.stderr}"
+
+
+@pytest.mark.parametrize(
+    ("extra", "other"), [("aws", "pulumi_azure_native"), ("azure", "pulumi_aws"), ("base", "pulumi")]
+)
+def test_the_environment_really_lacks_what_is_not_asked_for(
+    environments: dict[str, Installed], extra: str, other: str, tmp_path: Path
+) -> None:
+    done = environments[extra].run("-c", f"import {other}", cwd=tmp_path)
+    assert "ModuleNotFoundError" in done.stderr
+
+
+def test_the_command_line_runs_without_a_cloud_sdk(
+    environments: dict[str, Installed], tmp_path: Path
+) -> None:
+    base = environments["base"]
+    (tmp_path / "job.sh").write_text("export NCCL_NET_GDR_LEVEL=LOC\n")
+    done = base.run("-m", "gpu_fabric.cli", "lint", "job.sh", "--for", "p5.48xlarge", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "[env-gdr-off]" in done.stdout
+    for command in (
+        ["environment", "p5.48xlarge"],
+        ["topology", "p5.48xlarge"],
+        ["cloud-init", "p5.48xlarge"],
+    ):
+        ran = base.run("-m", "gpu_fabric.cli", *command, cwd=tmp_path)
+        assert ran.returncode == 0, ran.stderr
