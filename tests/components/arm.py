@@ -8,6 +8,7 @@ from typing import Any
 
 SUBSCRIPTION = "00000000-0000-0000-0000-00000000abcd"
 PRINCIPAL = "00000000-0000-0000-0000-0000000000aa"
+SERVICE_KEY = "the service key of the circuit"
 #: Made for the tests; the private half of what a simulated `tls:PrivateKey` returns is this text alone.
 GENERATED_PRIVATE_KEY = "the generated private key"
 
@@ -36,6 +37,14 @@ TYPES: Mapping[str, tuple[str, str]] = {
         "networkSecurityGroupName",
     ),
     "azure-native:network:PublicIPAddress": ("Microsoft.Network/publicIPAddresses", "publicIpAddressName"),
+    "azure-native:network:VirtualNetworkGateway": (
+        "Microsoft.Network/virtualNetworkGateways",
+        "virtualNetworkGatewayName",
+    ),
+    "azure-native:network:VirtualNetworkGatewayConnection": (
+        "Microsoft.Network/connections",
+        "virtualNetworkGatewayConnectionName",
+    ),
     "azure-native:network:VirtualNetwork": ("Microsoft.Network/virtualNetworks", "virtualNetworkName"),
 }
 
@@ -66,6 +75,9 @@ def answer(type_: str, name: str, inputs: Mapping[str, Any]) -> tuple[str, dict[
         own_name = inputs.get("subnetName") or f"{name}{_digits(name)}"
         place = f"{group}/Microsoft.Network/virtualNetworks/{inputs['virtualNetworkName']}/subnets"
         return f"{place}/{own_name}", {**inputs, "name": own_name}
+    if type_ == "azure-native:network:ExpressRouteCircuitPeering":
+        place = f"{group}/Microsoft.Network/expressRouteCircuits/{inputs['circuitName']}/peerings"
+        return f"{place}/{inputs['peeringName']}", {**inputs, "name": inputs["peeringName"]}
     collection, key = TYPES[type_]
     own_name = inputs.get(key) or f"{name}{_digits(name)}"
     return f"{group}/{collection}/{own_name}", {**inputs, "name": own_name, **_computed(type_, name, inputs)}
@@ -74,6 +86,8 @@ def answer(type_: str, name: str, inputs: Mapping[str, Any]) -> tuple[str, dict[
 def _computed(type_: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
     if type_ == "azure-native:managedidentity:UserAssignedIdentity":
         return {"principalId": PRINCIPAL, "clientId": PRINCIPAL}
+    if type_ == "azure-native:network:ExpressRouteCircuit":
+        return {"serviceKey": SERVICE_KEY, "serviceProviderProvisioningState": "NotProvisioned"}
     if type_ == "azure-native:network:NetworkInterface":
         number = int(name.rpartition("-")[2])
         (configuration,) = inputs["ipConfigurations"]

@@ -23,10 +23,12 @@ from pulumi.runtime import rpc, stack, sync_await
 from pulumi.runtime.config import set_all_config
 from pulumi.runtime.settings import SETTINGS, set_root_resource
 
-from tests.components import arm
+from tests.components import arm, partners
 
 REGION = "us-east-1"
 ACCOUNT = "123456789012"
+#: Made for the tests; what a simulated virtual interface returns where it is given no key.
+GENERATED_BGP_KEY = "the generated BGP key"
 PROJECT, STACK = "gpu-fabric", "test"
 STACK_TYPE = "pulumi:pulumi:Stack"
 
@@ -129,6 +131,8 @@ def physical_name(name: str, inputs: Mapping[str, Any]) -> str:
 def _with_whole_numbers(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
+    if rpc.is_rpc_secret(value):
+        return _with_whole_numbers(rpc.unwrap_rpc_secret(value))
     if isinstance(value, Mapping):
         return {key: _with_whole_numbers(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -146,6 +150,8 @@ def _computed(type_: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any
     }
     if type_ == "aws:ec2/launchTemplate:LaunchTemplate":
         computed |= {"latestVersion": 1, "defaultVersion": 1}
+    if type_.startswith("aws:directconnect/") and type_.endswith("VirtualInterface"):
+        computed |= {"bgpAuthKey": inputs.get("bgpAuthKey") or GENERATED_BGP_KEY}
     if type_ == "aws:ec2/instance:Instance":
         last = int(hashlib.sha256(name.encode()).hexdigest(), 16) % 250 + 4
         computed |= {"privateIp": f"10.100.16.{last}"}
@@ -165,6 +171,8 @@ class _Mocks(pulumi_mocks.Mocks):
     def new_resource(self, args: pulumi_mocks.MockResourceArgs) -> tuple[str | None, dict]:
         if not args.custom:
             return "", dict(args.inputs)
+        if args.typ.startswith(partners.PROVIDERS):
+            return partners.answer(args.typ, args.name, _with_whole_numbers(args.inputs))
         if not args.typ.startswith("aws:"):
             return arm.answer(args.typ, args.name, args.inputs)
         prefix = ID_PREFIXES.get(args.typ)

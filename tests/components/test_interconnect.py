@@ -1,0 +1,385 @@
+"""What a link between the clouds declares: the resources, their properties, and what depends on what."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import pulumi
+import pytest
+
+from gpu_fabric.components.config import read_fabric
+from gpu_fabric.components.fabric import GpuFabric
+from tests.components import arm, partners
+from tests.components.recorder import GENERATED_BGP_KEY, Declared, Recording, record
+from tests.components.test_interconnect_checks import AWS, AZURE, LINK, MANUAL
+
+GATEWAY = "aws:directconnect/gateway:Gateway"
+ASSOCIATION = "aws:directconnect/gatewayAssociation:GatewayAssociation"
+CONFIRMATION = "aws:directconnect/connectionConfirmation:ConnectionConfirmation"
+INTERFACE = "aws:directconnect/privateVirtualInterface:PrivateVirtualInterface"
+TRANSIT_INTERFACE = "aws:directconnect/transitVirtualInterface:TransitVirtualInterface"
+PROPAGATION = "aws:ec2/vpnGatewayRoutePropagation:VpnGatewayRoutePropagation"
+CIRCUIT = "azure-native:network:ExpressRouteCircuit"
+PEERING = "azure-native:network:ExpressRouteCircuitPeering"
+AZURE_GATEWAY = "azure-native:network:VirtualNetworkGateway"
+CONNECTION = "azure-native:network:VirtualNetworkGatewayConnection"
+ROUTER = "equinix:fabric/cloudRouter:CloudRouter"
+FABRIC_CONNECTION = "equinix:fabric/connection:Connection"
+PROTOCOL = "equinix:fabric/routingProtocol:RoutingProtocol"
+PROFILES = "equinix:fabric/getServiceProfiles:getServiceProfiles"
+CIRCUIT_STATE = "azure-native:network:getExpressRouteCircuit"
+ANSWERS = {PROFILES: {"data": [{"uuid": "profile-1"}], "id": "x"}}
+
+
+def link(
+    change: dict[str, Any] | None = None, base: dict[str, Any] = LINK, state: str = "Provisioned"
+) -> Recording:
+    """The recording of two clusters with a link; made once for the same arguments."""
+    return _recorded(json.dumps({**base, **(change or {})}), state)
+
+
+@cache
+def _recorded(text: str, state: str) -> Recording:
+    def program() -> dict[str, Any]:
+        settings = read_fabric({"aws": AWS, "azure": AZURE, "interconnect": json.loads(text)})
+        return GpuFabric("train", settings).exports()["interconnect"]
+
+    answers = {**ANSWERS, CIRCUIT_STATE: {"serviceProviderProvisioningState": state, "id": "c", "name": "c"}}
+    return record(
+        program, config={"aws:region": "us-east-1", "azure-native:location": "eastus"}, answers=answers
+    )
+
+
+def inputs(recording: Recording, type_: str, name: str) -> dict[str, Any]:
+    (found,) = [one for one in recording.of_type(type_) if one.name == name]
+    return dict(found.inputs)
+
+
+def named(recording: Recording, type_: str, name: str) -> Declared:
+    (found,) = [one for one in recording.of_type(type_) if one.name == name]
+    return found
+
+
+def reaches(recording: Recording, later: Declared, earlier: Declared) -> bool:
+    """Whether `later` waits for `earlier`, directly or through others."""
+    by_urn = {one.urn: one for one in recording.resources}
+    waiting, seen = [later.urn], set()
+    while waiting:
+        urn = waiting.pop()
+        if urn == earlier.urn:
+            return True
+        if urn not in seen and urn in by_urn:
+            seen.add(urn)
+            waiting += by_urn[urn].depends_on
+    return False
+
+
+def test_one_private_interface_leads_to_the_nodes_vpc() -> None:
+    made = link()
+    assert made.one(GATEWAY).inputs["amazonSideAsn"] == "64512"
+    assert made.one(ASSOCIATION).inputs["allowedPrefixes"] == ["10.100.0.0/16"]
+    assert len(made.of_type(PROPAGATION)) == 1
+    interface = made.one(INTERFACE).inputs
+    assert (interface["amazonAddress"], interface["customerAddress"]) == (
+        "192.168.100.9/30",
+        "192.168.100.10/30",
+    )
+    assert interface["mtu"] == 1_500
+    assert interface["bgpAsnLong"] == str(partners.EQUINIX_ASN)
+    assert interface["vlan"] == 310
+    assert interface["connectionId"].startswith("dxcon-")
+    assert interface["connectionId"] == made.one(CONFIRMATION).inputs["connectionId"]
+
+
+def test_the_interface_waits_until_the_hosted_connection_is_confirmed() -> None:
+    made = link()
+    assert reaches(made, made.one(INTERFACE), made.one(CONFIRMATION))
+    assert reaches(made, made.one(INTERFACE), made.one(ASSOCIATION))
+
+
+def test_the_circuit_has_both_of_its_blocks_and_the_gateway_its_subnet() -> None:
+    made = link()
+    circuit = made.one(CIRCUIT).inputs
+    assert circuit["sku"] == {"name": "Local_UnlimitedData", "tier": "Local", "family": "UnlimitedData"}
+    assert circuit["serviceProviderProperties"] == {
+        "serviceProviderName": "Equinix",
+        "peeringLocation": "Washington DC",
+        "bandwidthInMbps": 10_000,
+    }
+    peering = made.one(PEERING).inputs
+    assert peering["primaryPeerAddressPrefix"] == "192.168.100.0/30"
+    assert peering["secondaryPeerAddressPrefix"] == "192.168.100.4/30"
+    assert (peering["peerASN"], peering["vlanId"]) == (partners.EQUINIX_ASN, 300)
+    subnet = inputs(made, "azure-native:network:Subnet", "train-link-gateway")
+    assert (subnet["subnetName"], subnet["addressPrefix"]) == ("GatewaySubnet", "10.200.0.0/27")
+    gateway = made.one(AZURE_GATEWAY).inputs
+    assert gateway["gatewayType"] == "ExpressRoute"
+    assert gateway["sku"] == {"name": "ErGw3AZ", "tier": "ErGw3AZ"}
+    assert made.one(CONNECTION).inputs["expressRouteGatewayBypass"] is False
+
+
+def test_the_peering_waits_for_the_partner_and_the_connection_for_the_peering() -> None:
+    made = link({"redundancy": "circuit"})
+    for number in range(2):
+        there = named(made, FABRIC_CONNECTION, f"train-link-azure-{number}")
+        assert reaches(made, made.one(PEERING), there)
+        assert reaches(made, there, made.one(CIRCUIT))
+    assert reaches(made, made.one(CONNECTION), made.one(PEERING))
+    assert not reaches(made, made.one(AZURE_GATEWAY), made.one(CIRCUIT))
+
+
+def test_the_gateways_subnet_waits_for_the_networks_other_subnets() -> None:
+    made = link()
+    gateway = named(made, "azure-native:network:Subnet", "train-link-gateway")
+    assert reaches(made, gateway, named(made, "azure-native:network:Subnet", "train-azure-private"))
+
+
+def test_equinix_is_given_the_account_and_the_service_key_and_no_key_of_a_cloud() -> None:
+    made = link()
+    router = made.one(ROUTER).inputs
+    assert router["type"] == "XF_ROUTER"
+    assert router["location"] == {"metroCode": "DC"}
+    assert router["package"] == {"code": "STANDARD"}
+    to_aws = inputs(made, FABRIC_CONNECTION, "train-link-aws-0")
+    assert to_aws["type"] == "IP_VC"
+    assert to_aws["aSide"]["accessPoint"]["type"] == "CLOUD_ROUTER"
+    assert to_aws["zSide"]["accessPoint"] == {
+        "type": "SP",
+        "authenticationKey": "123456789012",
+        "sellerRegion": "us-east-1",
+        "profile": {"type": "L2_PROFILE", "uuid": "profile-1"},
+        "location": {"metroCode": "DC"},
+    }
+    assert "additionalInfo" not in to_aws
+    to_azure = inputs(made, FABRIC_CONNECTION, "train-link-azure-0")
+    assert to_azure["zSide"]["accessPoint"]["authenticationKey"] == arm.SERVICE_KEY
+    assert to_azure["zSide"]["accessPoint"]["peeringType"] == "PRIVATE"
+    assert to_azure["redundancy"] == {"priority": "PRIMARY"}
+    assert all(
+        len(one.inputs["name"]) <= 24
+        for type_ in (ROUTER, FABRIC_CONNECTION, PROTOCOL)
+        for one in made.of_type(type_)
+    )
+
+
+def test_each_session_comes_after_its_interface_with_the_addresses_of_the_other_end() -> None:
+    made = link()
+    direct = inputs(made, PROTOCOL, "train-link-aws-0-direct")
+    bgp = inputs(made, PROTOCOL, "train-link-aws-0-bgp")
+    assert direct["directIpv4"] == {"equinixIfaceIp": "192.168.100.10/30"}
+    assert bgp["bgpIpv4"] == {"customerPeerIp": "192.168.100.9", "enabled": True}
+    assert (bgp["customerAsn"], bgp["bgpAuthKey"]) == (64_512, GENERATED_BGP_KEY)
+    assert bgp["bfd"] == {"enabled": True, "interval": "100"}
+    direct = inputs(made, PROTOCOL, "train-link-azure-0-direct")
+    bgp = inputs(made, PROTOCOL, "train-link-azure-0-bgp")
+    assert direct["directIpv4"] == {"equinixIfaceIp": "192.168.100.1/30"}
+    assert bgp["bgpIpv4"]["customerPeerIp"] == "192.168.100.2"
+    assert bgp["customerAsn"] == 12_076
+    assert "bgpAuthKey" not in bgp
+    for end in ("aws-0", "azure-0"):
+        after = named(made, PROTOCOL, f"train-link-{end}-bgp")
+        assert reaches(made, after, named(made, PROTOCOL, f"train-link-{end}-direct"))
+
+
+def test_no_default_route_is_announced_and_none_is_made() -> None:
+    made = link({"awsGateway": "transit"})
+    routes = [one.inputs for one in made.of_type("aws:ec2/route:Route") if one.name.startswith("train-link")]
+    assert [one["destinationCidrBlock"] for one in routes] == ["10.200.16.0/20"]
+    assert made.one(ASSOCIATION).inputs["allowedPrefixes"] == ["10.100.16.0/20"]
+    assert made.one(TRANSIT_INTERFACE).inputs["mtu"] == 1_500
+    assert made.of_type(INTERFACE) == []
+    transit = made.one("aws:ec2transitgateway/transitGateway:TransitGateway").inputs
+    assert transit["amazonSideAsn"] == 64_513
+
+
+def test_with_redundancy_there_are_two_of_everything_and_azures_two_are_paired() -> None:
+    made = link({"redundancy": "circuit"})
+    assert len(made.of_type(ROUTER)) == 2
+    assert len(made.of_type(FABRIC_CONNECTION)) == 4
+    assert len(made.of_type(PROTOCOL)) == 8
+    assert len(made.of_type(CONFIRMATION)) == len(made.of_type(INTERFACE)) == 2
+    assert len(made.of_type(CIRCUIT)) == len(made.of_type(PEERING)) == 1
+    second = inputs(made, FABRIC_CONNECTION, "train-link-azure-1")["redundancy"]
+    first = named(made, FABRIC_CONNECTION, "train-link-azure-0")
+    assert second["priority"] == "SECONDARY"
+    assert second["group"].startswith("group-")
+    assert reaches(made, named(made, FABRIC_CONNECTION, "train-link-azure-1"), first)
+    ends = [(one.inputs["amazonAddress"], one.inputs["vlan"]) for one in made.of_type(INTERFACE)]
+    assert sorted(ends) == [("192.168.100.13/30", 311), ("192.168.100.9/30", 310)]
+    routers = {inputs(made, FABRIC_CONNECTION, f"train-link-{end}-{n}")["aSide"]["accessPoint"]["router"]["uuid"]
+               for end in ("aws", "azure") for n in range(2)}  # fmt: skip
+    assert len(routers) == 2
+
+
+def test_each_side_lets_the_others_nodes_in_and_nobody_else() -> None:
+    made = link()
+    rule = inputs(made, "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule", "train-link-from-azure")
+    assert (rule["cidrIpv4"], rule["ipProtocol"]) == ("10.200.16.0/20", "-1")
+    rules = made.one("azure-native:network:NetworkSecurityGroup").inputs["securityRules"]
+    (allowed,) = [one for one in rules if one["name"] == "from-the-other-cloud-0"]
+    assert (allowed["sourceAddressPrefix"], allowed["access"]) == ("10.100.16.0/20", "Allow")
+    assert allowed["priority"] < next(one["priority"] for one in rules if one["name"] == "nothing-else")
+    assert made.of_type("aws:ec2/networkAcl:NetworkAcl") == []
+    assert [one for one in rules if one["direction"] == "Outbound"] == []
+
+
+def test_isolation_leaves_no_other_private_way() -> None:
+    made = link({"routeIsolation": True})
+    acl = made.one("aws:ec2/networkAcl:NetworkAcl").inputs
+    for direction in ("ingress", "egress"):
+        entries = sorted(acl[direction], key=lambda one: one["ruleNo"])
+        assert [(one["cidrBlock"], one["action"]) for one in entries] == [
+            ("10.100.0.0/16", "allow"),
+            ("10.200.16.0/20", "allow"),
+            ("10.0.0.0/8", "deny"),
+            ("172.16.0.0/12", "deny"),
+            ("192.168.0.0/16", "deny"),
+            ("0.0.0.0/0", "allow"),
+        ]
+    rules = made.one("azure-native:network:NetworkSecurityGroup").inputs["securityRules"]
+    outbound = sorted(
+        (one["priority"], one["destinationAddressPrefix"], one["access"])
+        for one in rules
+        if one["direction"] == "Outbound"
+    )
+    assert [one[1:] for one in outbound] == [
+        ("10.200.16.0/20", "Allow"),
+        ("10.100.16.0/20", "Allow"),
+        ("10.0.0.0/8", "Deny"),
+        ("172.16.0.0/12", "Deny"),
+        ("192.168.0.0/16", "Deny"),
+    ]
+    assert len({one["priority"] for one in rules}) == len(rules)
+
+
+def test_the_first_phase_of_manual_stops_before_the_peering_and_says_what_to_order() -> None:
+    made = link(base=MANUAL)
+    assert made.of_type(PEERING) == made.of_type(CONNECTION) == made.of_type(INTERFACE) == []
+    assert len(made.of_type(CIRCUIT)) == len(made.of_type(AZURE_GATEWAY)) == len(made.of_type(GATEWAY)) == 1
+    assert made.invokes == []
+    assert made.outputs["link"]["connected"] is False
+    order, routing, then = made.outputs["toDo"]
+    assert order == (
+        "order from your partner at Washington DC (DC): 1 hosted Direct Connect connection(s) of 10000 Mb/s for the "
+        "AWS account your account, and 1 connection(s) of the same rate to the primary port of the circuit, with its "
+        "service key (`pulumi stack output --show-secrets`)"
+    )
+    assert "AS 65001" in routing
+    assert "no default route" in routing
+    assert "`provisioned: true`" in then
+
+
+SECOND = {"provisioned": True, "manual": {"connectionIds": ["dxcon-7"], "vlans": [77]}}
+
+
+def test_the_second_phase_uses_what_was_ordered() -> None:
+    made = link(SECOND, base=MANUAL)
+    assert made.outputs["link"]["connected"] is True
+    assert made.outputs["toDo"] == []
+    interface = made.one(INTERFACE).inputs
+    assert (interface["connectionId"], interface["vlan"], interface["bgpAsnLong"]) == ("dxcon-7", 77, "65001")
+    assert made.one(PEERING).inputs["peerASN"] == 65_001
+    assert [one.token for one in made.invokes] == [CIRCUIT_STATE]
+
+
+@pytest.mark.parametrize("state", ["NotProvisioned", "Provisioning"])
+def test_a_circuit_that_is_not_provisioned_gives_a_message_and_the_first_phase(state: str) -> None:
+    made = link(SECOND, base=MANUAL, state=state)
+    assert made.of_type(PEERING) == made.of_type(CONNECTION) == made.of_type(INTERFACE) == []
+    assert (
+        "warning",
+        f"provisioned: the circuit is {state}, so this plan stops before the peering, as in the first phase. Give the "
+        "service key to your partner and run `up` again when the circuit is Provisioned.",
+    ) in made.messages
+
+
+def test_a_connection_of_ones_own_needs_no_confirmation() -> None:
+    change = {**SECOND, "manual": {**SECOND["manual"], "accept": False}}
+    made = link(change, base=MANUAL)
+    assert made.of_type(CONFIRMATION) == []
+    assert made.one(INTERFACE).inputs["connectionId"] == "dxcon-7"
+
+
+def test_the_native_interconnect_is_two_gateways_and_a_list_of_what_to_do() -> None:
+    made = link({"partner": "native", "bandwidthMbps": 1_000}, base=MANUAL)
+    assert made.of_type(CIRCUIT) == made.of_type(INTERFACE) == []
+    assert (
+        len(made.of_type(GATEWAY)) == len(made.of_type(AZURE_GATEWAY)) == len(made.of_type(ASSOCIATION)) == 1
+    )
+    first, second, last = made.outputs["toDo"]
+    assert first.startswith(
+        "AWS: create an interconnect to Azure eastus with 1000 Mb/s, attached to the Direct Connect gateway "
+    )
+    assert made.one(AZURE_GATEWAY).id in second
+    assert "`provisioned: true`" in last
+    assert made.outputs["serviceKey"] is None
+
+
+@pytest.mark.parametrize(("redundancy", "count"), [("none", 21), ("circuit", 30)])
+def test_the_number_of_resources_is_that_of_the_page(redundancy: str, count: int) -> None:
+    """docs/interconnect.md counts them."""
+    made = [one for one in link({"redundancy": redundancy}).custom if one.name.startswith("train-link")]
+    assert len(made) == count
+
+
+class _Bridged(pulumi.CustomResource):
+    """A resource of a bridged provider, as far as the component uses the SDK that `pulumi package add` writes."""
+
+    token = ""
+    returned: tuple[str, ...] = ()
+
+    def __init__(self, name: str, opts: pulumi.ResourceOptions | None = None, **given: Any) -> None:
+        super().__init__(self.token, name, {**dict.fromkeys(self.returned), **given}, opts)
+
+    def translate_input_property(self, prop: str) -> str:
+        head, *rest = prop.split("_")
+        return head + "".join(part.capitalize() for part in rest)
+
+    def translate_output_property(self, prop: str) -> str:
+        return "".join(f"_{char.lower()}" if char.isupper() else char for char in prop)
+
+
+class _Mcr(_Bridged):
+    token, returned = "megaport:index/mcr:Mcr", ("product_uid",)
+
+
+class _Vxc(_Bridged):
+    token, returned = "megaport:index/vxc:Vxc", ("csp_connections",)
+
+
+MEGAPORT = {
+    "partner": "megaport",
+    "megaport": {"locationId": 67, "awsProductUid": "aws-1", "azureProductUid": "azure-1"},
+}
+
+
+def test_megaport_is_told_how_to_be_had_where_its_sdk_is_missing() -> None:
+    with pytest.raises(
+        pulumi.RunError, match=r"pulumi package add terraform-provider megaport/megaport 1\.9\.1"
+    ):
+        link(MEGAPORT)
+
+
+def test_megaport_has_routers_of_a_rate_that_it_sells_and_leaves_the_peering_to_azure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sdk = ModuleType("pulumi_megaport")
+    sdk.Mcr, sdk.Vxc = _Mcr, _Vxc  # ty: ignore[unresolved-attribute]
+    monkeypatch.setitem(sys.modules, "pulumi_megaport", sdk)
+    made = link({**MEGAPORT, "bandwidthMbps": 2_000, "redundancy": "circuit"})
+    routers = made.of_type(_Mcr.token)
+    assert [(one.inputs["portSpeed"], one.inputs["asn"]) for one in routers] == [(2_500, 65_001)] * 2
+    to_azure = inputs(made, _Vxc.token, "train-link-azure-1")
+    assert to_azure["rateLimit"] == 2_000
+    azure = to_azure["bEndPartnerConfig"]["azureConfig"]
+    assert azure == {"serviceKey": arm.SERVICE_KEY, "portChoice": "secondary"}
+    to_aws = inputs(made, _Vxc.token, "train-link-aws-0")["bEndPartnerConfig"]["awsConfig"]
+    assert (to_aws["connectType"], to_aws["ownerAccount"]) == ("AWSHC", "123456789012")
+    interface = inputs(made, INTERFACE, "train-link-interface-0")
+    assert interface["connectionId"].startswith("dxcon-")
+    assert interface["vlan"] == 410
+    assert reaches(made, made.one(PEERING), named(made, _Vxc.token, "train-link-azure-1"))
