@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from gpu_fabric.engine.binary import NoEngineError, find_engine
+from gpu_fabric.engine.binary import NoEngineError, UnavailableError, find_engine
 from gpu_fabric.engine.run import Request, run_real, run_simulated
 from gpu_fabric.engine.simulation import Simulation
 from gpu_fabric.engine.stack_file import StackFileError
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
         if given.cloud == "real":
             return run_real(request, os.environ)
         return run_simulated(request, Simulation((given.folder or project / ".rehearsal").resolve()))
-    except (StackFileError, NoEngineError) as error:
+    except (StackFileError, NoEngineError, UnavailableError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
 

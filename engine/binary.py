@@ -27,15 +27,47 @@ ENGINE_VERSION = "3.274.1"
 MINIMUM_VERSION = (3, 272, 0)
 """The Pulumi SDK that requirements.txt pins. An older engine may lack calls of that SDK; none is tested here."""
 
-GO_PACKAGE = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
-GO_BUILD = (
-    "-trimpath",
-    "-tags",
-    "osusergo,grpcnotrace",
-    "-ldflags",
+YAML_HOST_VERSION = "1.25.0"
+"""Pulumi's language host for programs in YAML; pinned in `yaml/go.mod`, and a test holds the two equal."""
+
+_GO_BUILD = ("-trimpath", "-tags", "osusergo,grpcnotrace", "-ldflags")
+
+
+@dataclass(frozen=True)
+class GoModule:
+    """A program that is built from a go.mod of ours."""
+
+    folder: Path
+    """Of the go.mod."""
+    package: str
+    called: str
+    """What a person calls it, with the version."""
+    takes: str
+    """How long a build takes, in words."""
+    linked: str = ""
+    """More flags for the linker."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        return (*_GO_BUILD, f"-s -w {self.linked}".rstrip())
+
+
+_HERE = Path(__file__).resolve().parent
+ENGINE_MODULE = GoModule(
+    _HERE,
+    "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
+    f"the Pulumi engine v{ENGINE_VERSION}",
+    "about 5 minutes on two cores",
     # Without the version the SDK's Automation API refuses the engine.
-    f"-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v{ENGINE_VERSION}",
+    f"-X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v{ENGINE_VERSION}",
 )
+YAML_HOST_MODULE = GoModule(
+    _HERE / "yaml",
+    "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml",
+    f"Pulumi's YAML language host v{YAML_HOST_VERSION}",
+    "about a minute on two cores",
+)
+YAML_HOST = "pulumi-language-yaml"
 
 
 class UnavailableError(RuntimeError):
@@ -150,7 +182,7 @@ def from_go(say: TextIO) -> Engine:
         raise UnavailableError("there is no go on PATH to build it with (https://go.dev/dl)")
     with _alone(target), _appearing(target) as partial:
         if partial is not None:
-            _go_build(go, partial / "bin" / "pulumi", say)
+            _go_build(go, partial / "bin" / "pulumi", say, ENGINE_MODULE)
     pulumi = target / "bin" / "pulumi"
     return Engine(pulumi, read_version(pulumi), f"built from its Go module, v{ENGINE_VERSION}")
 
@@ -185,6 +217,26 @@ def find_engine(*, complete: bool = False, say: TextIO = sys.stderr) -> Engine:
     )
 
 
+def find_yaml_host(say: TextIO = sys.stderr) -> Path:
+    """Pulumi's language host for YAML: on PATH, built earlier, or built now. Raises UnavailableError."""
+    found = shutil.which(YAML_HOST)
+    if found:
+        return Path(found)
+    target = cache_folder() / f"yaml-host-go-v{YAML_HOST_VERSION}"
+    host = target / "bin" / YAML_HOST
+    if host.exists():
+        return host
+    go = shutil.which("go")
+    if not go:
+        raise UnavailableError(
+            f"there is no {YAML_HOST} on PATH (Pulumi's installer brings it), and no go to build it with"
+        )
+    with _alone(target), _appearing(target) as partial:
+        if partial is not None:
+            _go_build(go, partial / "bin" / YAML_HOST, say, YAML_HOST_MODULE)
+    return host
+
+
 def _first_line(error: Exception) -> str:
     text = getattr(error, "output", None) or str(error)
     if isinstance(text, bytes):
@@ -216,27 +268,28 @@ def _appearing(target: Path) -> Generator[Path | None]:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _go_build(go: str, output: Path, say: TextIO) -> None:
-    """Build the engine into `output`, saying how far it is."""
-    module = Path(__file__).resolve().parent
+def _go_build(go: str, output: Path, say: TextIO, module: GoModule) -> None:
+    """Build a program into `output`, saying how far it is."""
     output.parent.mkdir(parents=True)
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
     print(
-        f"building the Pulumi engine v{ENGINE_VERSION} from its Go module (once, about 5 minutes on two cores) …",
+        f"building {module.called} from its Go module (once, {module.takes}) …",
         file=say,
         flush=True,
     )
-    _run_counting([go, "mod", "download", "-x"], module, environment, say, "downloading modules", total=None)
+    _run_counting(
+        [go, "mod", "download", "-x"], module.folder, environment, say, "downloading modules", total=None
+    )
     packages = subprocess.run(
-        [go, "list", "-deps", *GO_BUILD[1:3], GO_PACKAGE],
-        cwd=module,
+        [go, "list", "-deps", *module.arguments[1:3], module.package],
+        cwd=module.folder,
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     ).stdout.count("\n")
-    command = [go, "build", "-v", *GO_BUILD, "-o", str(output), GO_PACKAGE]
-    _run_counting(command, module, environment, say, "compiling packages", total=packages or None)
+    command = [go, "build", "-v", *module.arguments, "-o", str(output), module.package]
+    _run_counting(command, module.folder, environment, say, "compiling packages", total=packages or None)
 
 
 def _run_counting(

@@ -8,11 +8,11 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 import yaml
 
-from gpu_fabric.engine.binary import Engine, find_engine
+from gpu_fabric.engine.binary import YAML_HOST, Engine, find_engine, find_yaml_host
 from gpu_fabric.engine.noise import WithoutNoise
 from gpu_fabric.engine.simulation import Simulation
 from gpu_fabric.engine.stack_file import copy_for_simulation, read_stack_file
@@ -80,6 +80,8 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
     target = simulation.stacks / request.stack_file.name
     engine = find_engine()
     environment = simulation.prepare(engine)
+    if _runtime(request.project) == "yaml":
+        simulation.link(YAML_HOST, find_yaml_host())
     copy = copy_for_simulation(request.stack_file, target)
     say = sys.stderr
     print(
@@ -125,8 +127,18 @@ def run_real(request: Request, environment: Mapping[str, str]) -> int:
     return subprocess.run(command, cwd=request.project, env=dict(environment), check=False).returncode
 
 
+def _project(project: Path) -> dict[str, Any]:
+    return yaml.safe_load((project / "Pulumi.yaml").read_text(encoding="utf-8"))
+
+
 def _project_name(project: Path) -> str:
-    return yaml.safe_load((project / "Pulumi.yaml").read_text(encoding="utf-8"))["name"]
+    return _project(project)["name"]
+
+
+def _runtime(project: Path) -> str:
+    """The language of the project's program, as Pulumi.yaml says it in a word or in a block."""
+    given = _project(project).get("runtime", "")
+    return given if isinstance(given, str) else given.get("name", "")
 
 
 def _stack_exists(simulation: Simulation, request: Request) -> bool:

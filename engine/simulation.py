@@ -52,6 +52,13 @@ class Simulation:
         self._write_plugins(engine)
         return self.environment(engine, os.environ)
 
+    def link(self, name: str, program: Path) -> None:
+        """Put a program where the engine looks first, under `name`."""
+        place = self.folder / "bin" / name
+        if not place.exists() or place.resolve() != program.resolve():
+            place.unlink(missing_ok=True)
+            place.symlink_to(program)
+
     def environment(self, engine: Engine, base: Mapping[str, str]) -> dict[str, str]:
         """`base` without anybody's Pulumi or cloud settings, and with this folder's."""
         kept = {name: value for name, value in base.items() if not name.startswith(_FOREIGN_PREFIXES)}

@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "components": {"components", "nccl", "planning"},
     "engine": {"engine"},
     "policy": {"policy", "nccl"},
+    "plugin": {"plugin", "components", "nccl", "planning"},
     "rehearsal": {"rehearsal"},
 }
 

@@ -17,6 +17,7 @@ from gpu_fabric.engine.binary import (
     NoEngineError,
     UnavailableError,
     find_engine,
+    find_yaml_host,
     from_cache,
     from_go,
     from_installer,
@@ -92,6 +93,34 @@ def test_the_go_build_and_the_code_name_the_same_version() -> None:
     assert pinned[1] == ENGINE_VERSION
 
 
+def test_the_go_build_of_the_yaml_host_and_the_code_name_the_same_version() -> None:
+    text = (binary.YAML_HOST_MODULE.folder / "go.mod").read_text()
+    pinned = re.search(r"github\.com/pulumi/pulumi-yaml v(\S+)", text)
+    assert pinned is not None
+    assert pinned[1] == binary.YAML_HOST_VERSION
+
+
+def test_the_yaml_host_is_built_once_and_then_found_in_the_cache(machine: Path) -> None:
+    executable(machine / "tools" / "go", FAKE_GO)
+    said = io.StringIO()
+    built = find_yaml_host(said)
+    assert "building Pulumi's YAML language host" in said.getvalue()
+    assert find_yaml_host(io.StringIO()) == built
+    assert (machine / "builds").read_text().count("build") == 1
+
+
+def test_a_yaml_host_on_path_is_taken(machine: Path) -> None:
+    host = executable(machine / "tools" / "pulumi-language-yaml", "#!/bin/sh\n")
+    assert find_yaml_host(io.StringIO()) == host
+
+
+def test_without_go_and_without_a_yaml_host_the_message_names_both(machine: Path) -> None:
+    with pytest.raises(
+        UnavailableError, match=r"no pulumi-language-yaml on PATH .* and no go to build it with"
+    ):
+        find_yaml_host(io.StringIO())
+
+
 def test_a_suitable_pulumi_on_path_is_taken(machine: Path) -> None:
     pulumi = executable(machine / "tools" / "pulumi", "#!/bin/sh\necho v3.280.0\n")
     engine = find_engine(say=io.StringIO())
@@ -162,7 +191,7 @@ def test_an_interrupted_build_leaves_nothing_half_made(
 ) -> None:
     executable(machine / "tools" / "go", FAKE_GO)
 
-    def interrupt(go: str, output: Path, say: object) -> None:
+    def interrupt(go: str, output: Path, say: object, module: object) -> None:
         output.parent.mkdir(parents=True)
         output.write_text("half")
         raise KeyboardInterrupt

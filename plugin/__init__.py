@@ -1,0 +1,1 @@
+"""The components for programs in other languages: Pulumi starts `__main__.py` and reads its schema."""

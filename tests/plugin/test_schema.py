@@ -1,0 +1,53 @@
+"""The schema that other languages see, and the arguments on their way back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gpu_fabric.plugin import served
+from gpu_fabric.plugin.typed import _with_whole_numbers
+from tests.simulated import ROOT
+
+SCHEMA = json.loads(served.schema())
+
+
+def test_the_schema_under_version_control_is_what_the_components_say() -> None:
+    text = (ROOT / "plugin" / "schema.json").read_text()
+    assert text == served.schema(), "write it again: python -m gpu_fabric.plugin.served > plugin/schema.json"
+
+
+def test_the_plugin_file_names_the_same_package_and_version() -> None:
+    import yaml
+
+    file = yaml.safe_load((ROOT / "plugin" / "PulumiPlugin.yaml").read_text())
+    assert (file["name"], file["version"]) == (SCHEMA["name"], SCHEMA["version"])
+
+
+@pytest.mark.parametrize(
+    ("component", "required"),
+    [("AwsGpuCluster", ["instanceType", "nodes", "zone"]), ("AzureGpuCluster", ["nodes", "vmSize"])],
+)
+def test_a_cluster_asks_for_what_has_no_default_and_nothing_more(component: str, required: list[str]) -> None:
+    described = SCHEMA["resources"][f"gpu-fabric:index:{component}"]
+    assert described["isComponent"] is True
+    assert described["requiredInputs"] == required
+    assert described["inputProperties"]["nodes"] == {"type": "integer", "plain": True}
+
+
+def test_what_names_something_that_exists_may_be_an_output_and_what_shapes_the_plan_may_not() -> None:
+    network = SCHEMA["types"]["gpu-fabric:index:AwsNetworkArgs"]["properties"]
+    assert "plain" not in network["subnetId"]
+    assert network["cidr"]["plain"] is True
+
+
+def test_every_type_that_is_referred_to_is_there() -> None:
+    text = json.dumps(SCHEMA)
+    own = {part.split('"')[0] for part in text.split('"#/types/')[1:]}
+    assert own == set(SCHEMA["types"])
+
+
+def test_numbers_come_back_whole_where_they_are() -> None:
+    given = {"nodes": 4.0, "capacity": {"max_price": 1.5}, "list": [2.0]}
+    assert repr(_with_whole_numbers(given)) == "{'nodes': 4, 'capacity': {'max_price': 1.5}, 'list': [2]}"
