@@ -143,6 +143,9 @@ PARENTS = {
     kinds.SUBNET.token: kinds.VIRTUAL_NETWORK,
     kinds.SECURITY_RULE.token: kinds.SECURITY_GROUP,
     kinds.EXTENSION.token: kinds.VIRTUAL_MACHINE,
+    kinds.ROUTE.token: kinds.ROUTE_TABLE,
+    kinds.PEERING.token: kinds.CIRCUIT,
+    kinds.AUTHORIZATION.token: kinds.CIRCUIT,
 }
 """The kind of a child's parent."""
 
@@ -155,6 +158,19 @@ def not_found(kind: Kind, name: str, group: str) -> Refusal:
         f"please go to https://aka.ms/ARMResourceNotFoundFix",
         status=NOT_FOUND,
     )
+
+
+def look_up(tx: Transaction, kind: Kind, args: Mapping[str, Any]) -> dict[str, Any]:
+    """What a look-up finds by the names in its arguments; Resource Manager's answer where there is nothing."""
+    group = find_group(tx, args["resourceGroupName"])
+    if group is None:
+        raise resource_group_not_found(args["resourceGroupName"])
+    names = [str(args[name]) for name in kind.names]
+    tail = "/".join(f"{segment}/{name}" for segment, name in zip(kind.path, names, strict=True))
+    found = find(tx, kind, f"{group['id']}/providers/{kind.namespace}/{tail}")
+    if found is None:
+        raise not_found(kind, "/".join(names), args["resourceGroupName"])
+    return found
 
 
 # References

@@ -8,6 +8,8 @@ from typing import Any
 from ..core.resource import Call, Cloud
 from . import (
     disk,
+    express_route,
+    gateway,
     identity,
     interface,
     kinds,
@@ -15,6 +17,7 @@ from . import (
     placement,
     public_ip,
     resource_group,
+    route_table,
     scale_set,
     security_group,
     virtual_machine,
@@ -25,6 +28,7 @@ from .provider import WORDING, complete, deletes_first
 
 _SUBJECTS = (
     resource_group,
+    route_table,
     network,
     security_group,
     public_ip,
@@ -34,6 +38,8 @@ _SUBJECTS = (
     virtual_machine,
     disk,
     identity,
+    express_route,
+    gateway,
 )
 
 

@@ -55,6 +55,19 @@ def _network(name: str, segment: str, name_input: str, fills: frozenset[str] = _
     )
 
 
+def _child(name: str, path: tuple[str, str], names: tuple[str, str]) -> Kind:
+    return Kind(
+        f"azure-native:network:{name}",
+        "Microsoft.Network",
+        path,
+        names,
+        NETWORK_API,
+        location="none",
+        fills=_CHILD,
+        naming="copy",
+    )
+
+
 def _compute(name: str, segment: str, name_input: str, *fills: str, api: str = COMPUTE_API) -> Kind:
     return Kind(
         f"azure-native:compute:{name}",
@@ -101,6 +114,20 @@ NAT_GATEWAY = _network("NatGateway", "natGateways", "natGatewayName")
 PUBLIC_IP_PREFIX = _network("PublicIPPrefix", "publicIPPrefixes", "publicIpPrefixName")
 PUBLIC_IP_ADDRESS = _network("PublicIPAddress", "publicIPAddresses", "publicIpAddressName")
 BASTION = _network("BastionHost", "bastionHosts", "bastionHostName", _CHILD)
+ROUTE_TABLE = _network("RouteTable", "routeTables", "routeTableName")
+ROUTE = _child("Route", ("routeTables", "routes"), ("routeTableName", "routeName"))
+CIRCUIT = _network("ExpressRouteCircuit", "expressRouteCircuits", "circuitName", _CHILD)
+PEERING = _child(
+    "ExpressRouteCircuitPeering", ("expressRouteCircuits", "peerings"), ("circuitName", "peeringName")
+)
+AUTHORIZATION = _child(
+    "ExpressRouteCircuitAuthorization",
+    ("expressRouteCircuits", "authorizations"),
+    ("circuitName", "authorizationName"),
+)
+EXPRESS_ROUTE_PORT = _network("ExpressRoutePort", "expressRoutePorts", "expressRoutePortName")
+GATEWAY = _network("VirtualNetworkGateway", "virtualNetworkGateways", "virtualNetworkGatewayName")
+CONNECTION = _network("VirtualNetworkGatewayConnection", "connections", "virtualNetworkGatewayConnectionName")
 NETWORK_INTERFACE = _network("NetworkInterface", "networkInterfaces", "networkInterfaceName")
 PROXIMITY_GROUP = _compute(
     "ProximityPlacementGroup", "proximityPlacementGroups", "proximityPlacementGroupName"
@@ -160,6 +187,14 @@ KINDS = {
         PUBLIC_IP_PREFIX,
         PUBLIC_IP_ADDRESS,
         BASTION,
+        ROUTE_TABLE,
+        ROUTE,
+        CIRCUIT,
+        PEERING,
+        AUTHORIZATION,
+        EXPRESS_ROUTE_PORT,
+        GATEWAY,
+        CONNECTION,
         NETWORK_INTERFACE,
         PROXIMITY_GROUP,
         AVAILABILITY_SET,

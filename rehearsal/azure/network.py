@@ -19,7 +19,7 @@ from ..core.store import Transaction
 from . import kinds
 from .addresses import network, subnet_networks
 from .arm import Target, etag, find, find_group, forget, link, not_found, reference, users
-from .errors import network_missing, reference_not_found, resource_group_not_found, rule
+from .errors import network_missing, resource_group_not_found, rule
 from .resource import arm_type
 
 LONGEST_PREFIX = 29
@@ -157,9 +157,7 @@ def _put_subnet(
         _check_change(tx, target, body, old, ranges)
     group = reference(tx, kinds.SECURITY_GROUP, body.get("networkSecurityGroup"), target)
     gateway = reference(tx, kinds.NAT_GATEWAY, body.get("natGateway"), target)
-    if (body.get("routeTable") or {}).get("id"):
-        # The simulation holds no route tables yet, so the reference leads nowhere.
-        raise reference_not_found(body["routeTable"]["id"], target.id)
+    table = reference(tx, kinds.ROUTE_TABLE, body.get("routeTable"), target)
     if gateway is not None:
         _check_gateway(tx, gateway["id"], target)
     link(
@@ -167,7 +165,11 @@ def _put_subnet(
         target.id,
         [
             (found["id"], how)
-            for found, how in ((group, "networkSecurityGroup"), (gateway, "natGateway"))
+            for found, how in (
+                (group, "networkSecurityGroup"),
+                (gateway, "natGateway"),
+                (table, "routeTable"),
+            )
             if found
         ],
     )

@@ -49,6 +49,7 @@ def arm_type(
     forced: frozenset[str] = frozenset(),
     filled: frozenset[str] = frozenset(),
     hidden: frozenset[str] = frozenset(),
+    secrets: frozenset[str] = frozenset(),
     unknown_within: Mapping[str, frozenset[str]] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> ResourceType:
@@ -56,7 +57,7 @@ def arm_type(
 
     ``forced`` are the properties that replace by pulumi-azure-native's own table; those of the path and a location
     that the specification calls create-only are added. ``filled`` are lists that are resources of their own as
-    well: left out, they are kept as they are.
+    well: left out, they are kept as they are. ``secrets`` are outputs that are not in the database.
     """
 
     def create(call: Call) -> Made:
@@ -129,6 +130,7 @@ def arm_type(
         autoname=kind.name_input,
         filled=filled,
         hidden=hidden,
+        secrets=secrets,
         unknown_within=unknown_within or {},
         defaults=defaults or {},
         replaces=frozenset(path | forced | ({"location"} if kind.location == "create" else set())),

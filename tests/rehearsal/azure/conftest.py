@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ..small_engine import SmallEngine
+from . import link
 from . import world as w
 from .world import World
 
@@ -60,6 +61,21 @@ def everything(world: World) -> World:
         "bastion",
         ipConfigurations=[{"name": "door", "subnet": {"id": door.id}, "publicIPAddress": {"id": address.id}}],
     )
+    table = up(link.TABLE, "table", routeTableName="table")
+    up(
+        link.ROUTE,
+        "route",
+        routeTableName=table["name"],
+        addressPrefix="10.9.0.0/16",
+        nextHopType="VirtualNetworkGateway",
+    )
+    # A circuit on a port of one's own is provisioned at once: nothing changes behind the program's back.
+    port = up(link.PORT, "direct", link.port(10))
+    circuit = up(link.CIRCUIT, "link", link.direct(port, 10, circuitName="link"))
+    up(link.PEERING, "peering", link.peering())
+    up(link.AUTHORIZATION, "grant", circuitName=circuit["name"])
+    there = up(link.GATEWAY, "gw", link.gateway(link.gateway_subnet(world)))
+    up(link.CONNECTION, "to-aws", link.connection(there, circuit))
     near = up(w.PROXIMITY, "near", intent={"vmSizes": [w.H100]}, zones=["1"])
     identity = up(w.IDENTITY, "who")
     up(

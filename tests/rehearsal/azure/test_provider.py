@@ -250,7 +250,7 @@ def test_an_unknown_type_is_an_error_and_no_echo(azure):
         azure.preview("azure-native:storage:StorageAccount", "data")
     assert failed.value.text.startswith(
         "the simulated azure-native cloud does not know the resource type azure-native:storage:StorageAccount: "
-        "nothing was done. It knows 18 types"
+        "nothing was done. It knows 26 types"
     )
 
 
