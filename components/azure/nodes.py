@@ -91,7 +91,7 @@ class AzureNodes(pulumi.ComponentResource):
         extra_tags: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """`custom_data` is base64 text of at most 65,536 raw bytes.
+        """`custom_data` is base64 text of at most 65,535 raw bytes.
 
         `security_group_id` goes on each interface; leave it out where the subnet has it. `own_subnet` is the block of
         a subnet that holds these nodes alone: the nodes of `instances` get its addresses in order, so that they are

@@ -9,7 +9,7 @@ from typing import Final
 EC2_USER_DATA_LIMIT: Final = 16_384
 """Bytes before base64, after gzip. EC2 User Guide, instancedata-add-user-data.html."""
 
-AZURE_CUSTOM_DATA_LIMIT: Final = 65_536
+AZURE_CUSTOM_DATA_LIMIT: Final = 65_535
 """Bytes before base64. azure-compute-docs, virtual-machines/custom-data.md."""
 
 

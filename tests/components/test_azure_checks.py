@@ -402,10 +402,10 @@ def test_custom_data_that_is_too_large_is_refused_with_the_bytes() -> None:
     (message,) = problems(bootstrap={"after": [f"echo {noise}"]})
     assert message.startswith("bootstrap.after: the node's start-up data is ")
     assert (
-        " bytes after gzip, and Azure takes 65,536; move commands into a script that the node downloads"
+        " bytes after gzip, and Azure takes 65,535; move commands into a script that the node downloads"
         in message
     )
-    assert int(message.split("data is ")[1].split(" bytes")[0].replace(",", "")) > 65_536
+    assert int(message.split("data is ")[1].split(" bytes")[0].replace(",", "")) > 65_535
     # The same number of digits that EC2 refuses is well below Azure's limit.
     assert problems(bootstrap={"after": [f"echo {noise[: 600 * 64]}"]}) == []
 

@@ -236,7 +236,7 @@ def _custom_data(virtual_machine_profile: dict[str, Any]) -> str:
 
 def test_the_custom_data_is_cloud_config_within_the_limit() -> None:
     encoded = profile()["osProfile"]["customData"]
-    assert len(base64.b64decode(encoded)) <= 65_536
+    assert len(base64.b64decode(encoded)) <= 65_535
     assert _custom_data(profile()).startswith("#cloud-config\n")
 
 

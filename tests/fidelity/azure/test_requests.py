@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpu_fabric.components.azure import limits
+from gpu_fabric.nccl.bootstrap import AZURE_CUSTOM_DATA_LIMIT
 from tests.components.recorder import Recording
 from tests.fidelity.azure import matrix, sdk_models
 from tests.fidelity.azure.differences import OTHER_VERSIONS, listed
@@ -93,5 +94,6 @@ def _demanded(model: str, attribute: str) -> list[tuple[str, ...]]:
 def test_our_checks_have_the_limits_that_the_models_documentation_gives() -> None:
     assert (str(limits.SCALE_SET_NODES),) in _demanded("VirtualMachineScaleSet", "single_placement_group")
     for model in ("OSProfile", "VirtualMachineScaleSetOSProfile"):
+        assert _demanded(model, "custom_data") == [(str(AZURE_CUSTOM_DATA_LIMIT),)]
         (names,) = next(one for one in _demanded(model, "admin_username") if '"' in one[0])
         assert set(re.findall(r'"([^"]*)"', names)) == limits.RESERVED_USER_NAMES

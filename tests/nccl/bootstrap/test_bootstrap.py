@@ -118,7 +118,7 @@ def test_user_data_is_gzip_without_a_time_and_any_gunzip_reads_it() -> None:
 
 
 def test_the_limits_are_those_of_the_clouds() -> None:
-    assert (EC2_USER_DATA_LIMIT, AZURE_CUSTOM_DATA_LIMIT) == (16384, 65536)
+    assert (EC2_USER_DATA_LIMIT, AZURE_CUSTOM_DATA_LIMIT) == (16384, 65535)
 
 
 def test_data_at_the_limit_passes_and_one_byte_more_says_how_much_is_too_much() -> None:
