@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,10 +14,12 @@ from pathlib import Path
 from gpu_fabric import __version__
 from gpu_fabric.nccl.hardware.models import NodeSize
 from gpu_fabric.nccl.preflight import result
+from gpu_fabric.nccl.preflight.bisect import Group
 from gpu_fabric.nccl.preflight.cluster import (
     COLLECTIVES,
     Gate,
     GateReport,
+    Start,
     gate_dict,
     gate_markdown,
     nodes_of,
@@ -118,6 +122,7 @@ def _cluster_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     cluster.add_argument(
         "--wrapper", metavar="COMMAND", help="put before the program [gpu-fabric-entrypoint if here]"
     )
+    cluster.add_argument("--keep", metavar="FOLDER", help="keep what every run printed")
     cluster.add_argument(
         "--no-search", action="store_true", help="do not look for the nodes that make it fail"
     )
@@ -308,15 +313,8 @@ def run_cluster(given: argparse.Namespace, planner: Planner | None = None) -> in
             wrapper,
             tuple(given.launcher_arg),
         )
-        command = command_builder(find_launcher(given.launcher), job)
-        whole.append(
-            run_gate(
-                gate,
-                names,
-                lambda groups, c=command: run_all([c(g) for g in groups], given.seconds),
-                search=not given.no_search,
-            )
-        )
+        start = _starter(find_launcher(given.launcher), job, given.seconds, given.keep, collective)
+        whole.append(run_gate(gate, names, start, search=not given.no_search))
     if given.manifest:
         return result.EXIT_PASS
     documents = [gate_dict(one) for one in whole]
@@ -326,6 +324,30 @@ def run_cluster(given: argparse.Namespace, planner: Planner | None = None) -> in
     _write(given.report, markdown, document)
     codes = [one.report.exit_code for one in whole]
     return result.EXIT_FAIL if result.EXIT_FAIL in codes else max(codes)
+
+
+def _starter(kind: Kind, job: Job, seconds: float, keep: str | None, collective: str) -> Start:
+    """Starts groups with the launcher, and keeps what each printed where that is asked for."""
+    command = command_builder(kind, job)
+    rounds = itertools.count(1)
+    folder = Path(keep) if keep is not None else None
+    if folder is not None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"--keep: {keep}: {error.strerror}") from None
+
+    def start(groups: Sequence[Group]) -> list[Output]:
+        commands = [command(group) for group in groups]
+        outputs = run_all(commands, seconds)
+        number = next(rounds)
+        if folder is not None:
+            for at, (words, output) in enumerate(zip(commands, outputs, strict=True), 1):
+                text = f"$ {shlex.join(words)}\n{output.text}"
+                (folder / f"{collective}-round-{number}-group-{at}.log").write_text(text, encoding="utf-8")
+        return outputs
+
+    return start
 
 
 def _judge_log(gate: Gate, path: str) -> GateReport:
@@ -398,7 +420,9 @@ def run_lint(given: argparse.Namespace) -> int:
     try:
         found = lint(texts, situation=situation_of(size) if size else None, size=size)
     except ModuleNotFoundError as missing:
-        raise UsageError(f"YAML files need {missing.name}, which this Python lacks: lint them elsewhere") from None
+        raise UsageError(
+            f"YAML files need {missing.name}, which this Python lacks: lint them elsewhere"
+        ) from None
     print(findings.to_json(found) if given.json else findings.to_text(found), end="")
     return findings.exit_code(found)
 

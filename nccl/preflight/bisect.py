@@ -26,7 +26,9 @@ class Suspect(StrEnum):
     TOGETHER = (
         "only these nodes together: a link that all of them load, or the algorithm chosen for this many"
     )
-    EVERYTHING = "every pair: the settings, the image, the security group or the fabric as a whole"
+    EVERYTHING = (
+        "all of them alike: how the run is started, the settings, the image, or the fabric as a whole"
+    )
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,9 @@ def find_culprits(nodes: Sequence[str], run: Round, *, alone: bool = True) -> Se
             for node, ok in zip(rest, play("each node alone", [(node,) for node in rest]), strict=True)
             if not ok
         ]
+        if len(inside) == len(rest) > 1:
+            search.culprits.append(Culprit(tuple(rest), Suspect.EVERYTHING))
+            return search
         search.culprits += [Culprit((node,), Suspect.INSIDE) for node in inside]
         rest = [node for node in rest if node not in inside]
     if len(rest) < 2:

@@ -44,6 +44,12 @@ class Hint:
 
 HINTS: Final = (
     Hint(
+        r"Unable to create step|More processors requested|not enough slots|There are not enough slots",
+        "the launcher has fewer slots than the run has ranks",
+        "Give the job whole nodes (sbatch --exclusive), or the hostfile slots=GPUs",
+        "Slurm, sbatch(1); Open MPI, mpirun(1)",
+    ),
+    Hint(
         r"handshake failed|Error: 4126|unreachable remote|EHOSTUNREACH|Unable to insert remote address",
         "EFA packets do not reach the peer",
         "Let the security group's ingress and egress name the group itself, all protocols",

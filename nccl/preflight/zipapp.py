@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from gpu_fabric import __version__
 from gpu_fabric.nccl.preflight.expected import Planner
 
 _MAIN: Final = """\
@@ -55,11 +56,8 @@ def build(planner: Planner | None = None, *, interpreter: str = "/usr/bin/env py
     """The file's bytes, the same each time for the same sources. With a planner its predictions travel along."""
     package = Path(__file__).resolve().parents[1]
     entries: dict[str, str] = {"__main__.py": _MAIN}
-    entries["gpu_fabric/__init__.py"] = (
-        (package.parent / "gpu_fabric" / "__init__.py").read_text(encoding="utf-8")
-        if (package.parent / "gpu_fabric" / "__init__.py").exists()
-        else _version_only()
-    )
+    # Not the package's own, which offers what is not in the file.
+    entries["gpu_fabric/__init__.py"] = f'__version__ = "{__version__}"\n'
     for path in sorted(package.rglob("*")):
         name = path.relative_to(package)
         if (
@@ -77,12 +75,6 @@ def build(planner: Planner | None = None, *, interpreter: str = "/usr/bin/env py
             _predictions(planner), sort_keys=True
         )
     return b"#!" + interpreter.encode() + b"\n" + _zipped(entries)
-
-
-def _version_only() -> str:
-    from gpu_fabric import __version__
-
-    return f'__version__ = "{__version__}"\n'
 
 
 def _zipped(entries: Mapping[str, str]) -> bytes:

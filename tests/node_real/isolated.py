@@ -53,12 +53,16 @@ class Root:
 
     holder: subprocess.Popen[str]
     work: Path
+    network: bool = False
+    """Whether it has a network of its own, with a loopback alone."""
     variables: dict[str, str] = field(default_factory=dict)
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def _enter(self) -> list[str]:
         user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
         target = f"--target={self.holder.pid}"
-        return ["nsenter", target, *user, "--mount", "--", "chroot", str(self.work / "root")]
+        network = ["--net"] if self.network else []
+        return ["nsenter", target, *user, *network, "--mount", "--", "chroot", str(self.work / "root")]
 
     def start(
         self,
@@ -73,20 +77,17 @@ class Root:
             "HOME": "/",
             "LC_ALL": "C",
         }
-        return subprocess.Popen(
-            [
-                *self._enter(),
-                "env",
-                "-i",
-                *[f"{k}={v}" for k, v in {**base, **self.variables, **(env or {})}.items()],
-                *argv,
-            ],
+        variables = [f"{name}={value}" for name, value in {**base, **self.variables, **(env or {})}.items()]
+        process = subprocess.Popen(
+            [*self._enter(), "env", "-i", *variables, *argv],
             text=True,
             stdin=stdin,
             stdout=output,
             stderr=subprocess.STDOUT if output == subprocess.PIPE else output,
             start_new_session=True,
         )
+        self.started.append(process)
+        return process
 
     def run(
         self, *argv: str, env: Mapping[str, str] | None = None, timeout: float = 60, check: bool = True
@@ -127,47 +128,44 @@ def kill_group(process: subprocess.Popen[str]) -> None:
 
 
 @contextmanager
-def isolated_root(folder: Path, *, needs: tuple[str, ...] = ()) -> Generator[Root]:
+def isolated_root(folder: Path, *, needs: tuple[str, ...] = (), network: bool = False) -> Generator[Root]:
     """A fresh root; `needs` are programs that must be in it, else the test is reported as not run."""
     if sys.platform != "linux":
         not_run("needs Linux")
     for program in needs:
-        if not any(
-            (base / "usr" / where / program).exists()
-            for base in (PACKAGES, Path("/"))
-            for where in ("bin", "sbin")
-        ):
+        places = [base / "usr" / where for base in (PACKAGES, Path("/")) for where in ("bin", "sbin")]
+        if not any((place / program).exists() for place in places):
             not_run(f"{program} is not here; scripts/system-packages unpacks it where apt is")
     work = folder / "isolated"
     work.mkdir()
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    own_network = ["--net"] if network else []
+    unshare = ["unshare", *user, *own_network, "--mount", "--propagation", "private"]
     holder = subprocess.Popen(
-        [
-            "unshare",
-            *user,
-            "--mount",
-            "--propagation",
-            "private",
-            "bash",
-            "-c",
-            _MOUNT,
-            "bash",
-            str(work),
-            str(PACKAGES),
-        ],
+        [*unshare, "bash", "-c", _MOUNT, "bash", str(work), str(PACKAGES)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    assert holder.stdout is not None and holder.stderr is not None
+    assert holder.stdout is not None
+    assert holder.stderr is not None
+    root: Root | None = None
     try:
         if holder.stdout.readline().strip() != "ready":
             holder.wait(timeout=10)
             not_run(f"this machine gives no mount namespace: {holder.stderr.read().strip()}")
-        yield Root(holder, work)
+        root = Root(holder, work, network)
+        if network:
+            root.run("ip", "link", "set", "lo", "up")
+            # Names are looked up only where some address is not the loopback's.
+            root.run("ip", "address", "add", "198.18.0.1/32", "dev", "lo")
+        yield root
     finally:
+        for process in root.started if root else ():
+            if process.poll() is None:
+                kill_group(process)
         kill_group(holder)
         holder.stdout.close()
         holder.stderr.close()

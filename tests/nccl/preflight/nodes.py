@@ -149,18 +149,19 @@ def smi_gpu(product: str, busid: str, *, newer: bool) -> str:
         f"\t\t\t\t<{name}>0</{name}>\n"
         for name in ("sram_correctable", *sram, "dram_correctable", "dram_uncorrectable")
     )
+    names = (
+        "gpu_idle",
+        "applications_clocks_setting",
+        "sw_power_cap",
+        "hw_slowdown",
+        "hw_thermal_slowdown",
+        "hw_power_brake_slowdown",
+        "sync_boost",
+        "sw_thermal_slowdown",
+    )
     reasons = "".join(
-        f"\t\t\t<clocks_{kind}_reason_{name}>{'Active' if name == 'gpu_idle' else 'Not Active'}</clocks_{kind}_reason_{name}>\n"
-        for name in (
-            "gpu_idle",
-            "applications_clocks_setting",
-            "sw_power_cap",
-            "hw_slowdown",
-            "hw_thermal_slowdown",
-            "hw_power_brake_slowdown",
-            "sync_boost",
-            "sw_thermal_slowdown",
-        )
+        f"\t\t\t<{tag}>{'Active' if tag.endswith('gpu_idle') else 'Not Active'}</{tag}>\n"
+        for tag in (f"clocks_{kind}_reason_{name}" for name in names)
     )
     fabric = ("Completed", "Success") if newer else ("N/A", "N/A")
     return (

@@ -274,7 +274,7 @@ BROKEN = (
         NDV5,
         port_in("0x0000", *range(8)),
         "partition-key",
-        "mlx5_ib0, mlx5_ib1, mlx5_ib2, mlx5_ib3, mlx5_ib4, mlx5_ib5, mlx5_ib6, mlx5_ib7 joined no partition (keys: 0x7fff)",
+        f"{', '.join(f'mlx5_ib{n}' for n in range(8))} joined no partition (keys: 0x7fff)",
         "Uniform scale set",
     ),
     Broken(NDV4, port_in("0x8099", *range(8)), "partition-key", "0x8099", "", State.PASS),
@@ -355,7 +355,8 @@ BROKEN = (
         P5,
         lambda n: n.process.update(NCCL_SOCKET_IFNAME="eth0,bond0"),
         "socket-interface",
-        "NCCL_SOCKET_IFNAME=eth0,bond0 gives none of lo, enp71s0, docker0: NCCL stops with an obscure error (nccl#1837)",
+        "NCCL_SOCKET_IFNAME=eth0,bond0 gives none of lo, enp71s0, docker0: NCCL stops with an obscure error "
+        "(nccl#1837)",
         "NCCL_SOCKET_IFNAME==enp71s0",
     ),
     Broken(

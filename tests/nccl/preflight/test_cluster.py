@@ -1,0 +1,361 @@
+"""The gate's judgement, and the search for the nodes that make a cluster fail, on simulated clusters."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpu_fabric.nccl.hardware import get_size
+from gpu_fabric.nccl.preflight.bisect import Group, Suspect, find_culprits
+from gpu_fabric.nccl.preflight.cluster import (
+    Gate,
+    GateReport,
+    expand,
+    gate_dict,
+    gate_markdown,
+    judge,
+    nodes_of,
+    run_gate,
+)
+from gpu_fabric.nccl.preflight.expected import expected, measured
+from gpu_fabric.nccl.preflight.launchers import Job, Output, mpijob, openmpi_command, slurm_command
+from gpu_fabric.nccl.preflight.result import State
+from tests.node_real.stand_in_perf import whole
+
+P5 = get_size("p5.48xlarge")
+SIXTY_FOUR = [f"n{number:02d}" for number in range(64)]
+
+
+class Simulated:
+    """A cluster of a scenario; counts how often it was asked."""
+
+    def __init__(self, scenario: dict[str, Any]) -> None:
+        self.scenario, self.rounds = scenario, 0
+
+    def __call__(self, groups: Sequence[Group]) -> list[Output]:
+        self.rounds += 1
+        nodes = [node for group in groups for node in group]
+        assert len(nodes) == len(set(nodes)), "groups of a round run at the same time and share no node"
+        return [self.run(list(group)) for group in groups]
+
+    def run(self, nodes: list[str]) -> Output:
+        if set(nodes) & set(self.scenario.get("hang", ())):
+            return Output("", -15, 600.0, timed_out=True)
+        if set(nodes) & set(self.scenario.get("crash", ())):
+            return Output(
+                "x:1:1 [0] NCCL WARN Error: 4126 (Unresponsive receiver, handshake failed)\n", 3, 1.0
+            )
+        return Output(whole(nodes, 8, self.scenario), 0, 20.0)
+
+
+def gate(scenario: dict[str, Any], nodes: Sequence[str], **arguments: Any) -> tuple[GateReport, Simulated]:
+    cluster = Simulated(scenario)
+    arguments.setdefault("given_busbw", 355.0)
+    return run_gate(Gate(P5, **arguments), nodes, cluster), cluster
+
+
+def culprits(report: GateReport) -> set[tuple[str, ...]]:
+    assert report.search is not None
+    return {culprit.nodes for culprit in report.search.culprits}
+
+
+def test_a_healthy_cluster_passes_in_one_round() -> None:
+    report, cluster = gate({}, SIXTY_FOUR[:16])
+    assert (report.report.state, report.report.exit_code, cluster.rounds) == (State.PASS, 0, 1)
+    found = {result.check: result.what for result in report.report.results}
+    assert found["busbw-all_reduce"] == "355.0 of 355.0 GB/s at 8 GiB on 16 nodes"
+    assert found["fabric-used"] == "efa on 16 hosts"
+
+
+@pytest.mark.parametrize("kind", ["slow", "alone", "socket", "wrong", "hang", "crash"])
+@pytest.mark.parametrize(
+    "bad", [("n00",), ("n37",), ("n63",), ("n00", "n01"), ("n10", "n53"), ("n62", "n63")]
+)
+def test_one_or_two_bad_nodes_of_64_are_found_in_few_rounds(kind: str, bad: tuple[str, ...]) -> None:
+    report, cluster = gate({kind: bad}, SIXTY_FOUR)
+    assert report.report.exit_code == 1
+    assert culprits(report) == {(node,) for node in bad}
+    assert cluster.rounds - 1 <= math.ceil(math.log2(64)), "rounds after the run on all nodes"
+    said = [result.what for result in report.report.results if result.check == "culprit"]
+    assert [what.partition(":")[0] for what in said] == list(bad)
+
+
+def test_what_is_wrong_inside_a_node_is_told_from_what_is_wrong_with_its_network() -> None:
+    report, _ = gate({"alone": ["n03"], "slow": ["n09"]}, SIXTY_FOUR)
+    assert report.search is not None
+    assert {c.nodes: c.suspect for c in report.search.culprits} == {
+        ("n03",): Suspect.INSIDE,
+        ("n09",): Suspect.NETWORK,
+    }
+
+
+def test_two_nodes_that_are_slow_only_with_each_other_are_named_together() -> None:
+    # They meet in the second arrangement of pairs or in the first: the gate pairs neighbours.
+    report, _ = gate({"between": [["n04", "n05"]]}, SIXTY_FOUR[:8])
+    assert report.search is not None
+    assert [(c.nodes, c.suspect) for c in report.search.culprits] == [(("n04", "n05"), Suspect.BETWEEN)]
+
+
+def test_a_fault_that_only_many_nodes_show_ends_with_the_smallest_group_that_has_it() -> None:
+    report, cluster = gate({"slow_above": 8}, SIXTY_FOUR)
+    assert report.search is not None
+    assert all(c.suspect is Suspect.TOGETHER and len(c.nodes) == 16 for c in report.search.culprits)
+    assert cluster.rounds <= 2 + math.ceil(math.log2(64))
+
+
+def test_where_no_node_passes_even_alone_no_single_node_is_blamed() -> None:
+    search = find_culprits(SIXTY_FOUR, lambda groups: [False] * len(groups))
+    assert [(len(c.nodes), c.suspect) for c in search.culprits] == [(64, Suspect.EVERYTHING)]
+    assert len(search.rounds) == 1
+
+
+def test_where_no_pair_passes_no_single_node_is_blamed() -> None:
+    search = find_culprits(SIXTY_FOUR, lambda groups: [False] * len(groups), alone=False)
+    assert [(len(c.nodes), c.suspect) for c in search.culprits] == [(64, Suspect.EVERYTHING)]
+    assert len(search.rounds) <= 6
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(3, 96), st.data())
+def test_every_set_of_bad_nodes_is_found_exactly_as_long_as_half_are_good(
+    count: int, data: st.DataObject
+) -> None:
+    nodes = [f"n{number}" for number in range(count)]
+    bad = set(data.draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=(count - 1) // 2, unique=True)))
+    played: list[Sequence[Group]] = []
+
+    def play(groups: Sequence[Group]) -> list[bool]:
+        played.append(groups)
+        flat = [node for group in groups for node in group]
+        assert len(flat) == len(set(flat))
+        return [not bad & set(group) for group in groups]
+
+    search = find_culprits(nodes, play, alone=False)
+    if any(c.suspect is Suspect.EVERYTHING for c in search.culprits):
+        # Only where each arrangement put a bad node into every pair.
+        assert all(not any(result for _, result in step.groups) for step in search.rounds)
+        return
+    assert {node for c in search.culprits for node in c.nodes} == bad
+    assert set(search.good) == set(nodes) - bad
+    assert len(played) <= 2 + math.ceil(math.log2(count)) + len(bad)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(3, 128), st.data())
+def test_up_to_two_bad_nodes_take_three_rounds(count: int, data: st.DataObject) -> None:
+    nodes = [f"n{number}" for number in range(count)]
+    bad = set(
+        data.draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=2 if count > 4 else 1, unique=True))
+    )
+    search = find_culprits(nodes, lambda groups: [not bad & set(group) for group in groups])
+    assert {node for c in search.culprits for node in c.nodes} == bad
+    assert len(search.rounds) <= 3
+
+
+# ---- judgement ------------------------------------------------------------------------------------------------------
+
+
+def result_of(scenario: dict[str, Any], nodes: int, check: str, **arguments: Any) -> tuple[State, str]:
+    results, _ = judge(
+        Gate(P5, **arguments), SIXTY_FOUR[:nodes], Output(whole(SIXTY_FOUR[:nodes], 8, scenario), 0, 9.0)
+    )
+    return next((result.state, result.what) for result in results if result.check == check)
+
+
+@pytest.mark.parametrize(
+    ("busbw", "state"),
+    [(90.0, State.PASS), (89.9, State.WARN), (75.0, State.WARN), (74.9, State.FAIL)],
+)
+def test_the_thresholds_are_shares_of_what_is_expected(busbw: float, state: State) -> None:
+    found, what = result_of({"busbw": {4: busbw}}, 4, "busbw-all_reduce", given_busbw=100.0)
+    assert found is state
+    assert what.startswith(f"{busbw:.1f} of 100.0 GB/s at 8 GiB on 4 nodes")
+
+
+def test_thresholds_can_be_set() -> None:
+    assert (
+        result_of({"busbw": {4: 74}}, 4, "busbw-all_reduce", given_busbw=100.0, warn=0.7, fail=0.5)[0]
+        is State.PASS
+    )
+    assert result_of({"busbw": {4: 74}}, 4, "busbw-all_reduce", given_busbw=100.0, fail=0.8)[0] is State.FAIL
+
+
+def test_the_table_judges_every_size_that_somebody_measured_and_the_worst_one_speaks() -> None:
+    state, what = result_of({}, 4, "busbw-all_reduce")
+    assert state is State.PASS
+    state, what = result_of({"busbw": {4: 255}}, 4, "busbw-all_reduce")
+    assert state is State.FAIL
+    assert what == "255.0 of 357.0 GB/s at 8 GiB on 4 nodes: below 267.8"
+
+
+def test_what_nobody_measured_is_unknown_and_says_what_to_give() -> None:
+    size = get_size("g6e.48xlarge")
+    results, _ = judge(Gate(size), SIXTY_FOUR[:4], Output(whole(SIXTY_FOUR[:4], 8, {}), 0, 9.0))
+    found = next(result for result in results if result.check == "busbw-all_reduce")
+    assert found.state is State.UNKNOWN
+    assert "no source says what 4 nodes of g6e.48xlarge reach" in found.what
+    assert found.remedy == "Give what you expect with --expect GB/s."
+
+
+def test_a_planner_is_asked_where_the_table_is_silent() -> None:
+    assert result_of({}, 32, "busbw-all_reduce")[0] is State.UNKNOWN
+    state, what = result_of({}, 32, "busbw-all_reduce", planner=lambda *_: 355.0)
+    assert state is not State.UNKNOWN
+    assert "of 355.0 GB/s" in what
+
+
+def test_a_run_that_hangs_or_dies_says_so_and_what_its_log_means() -> None:
+    hung, _ = judge(Gate(P5), ["a", "b"], Output("", -15, 600.0, timed_out=True))
+    assert hung[0].what == "no end after 600 s: it hangs"
+    died, _ = judge(Gate(P5), ["a", "b"], Output("NCCL WARN Error: 4126 (Unresponsive receiver)\n", 3, 1.0))
+    assert died[0].what == "exit 3: NCCL WARN Error: 4126 (Unresponsive receiver)"
+    assert "security group" in died[0].remedy
+    cut, _ = judge(Gate(P5), ["a", "b"], Output("nothing of nccl-tests\n", 0, 1.0))
+    assert cut[0].what.startswith("the output has no averages")
+
+
+def test_the_report_has_numbers_rounds_and_culprits() -> None:
+    report, _ = gate({"slow": ["n05"]}, SIXTY_FOUR[:8])
+    text = gate_markdown(report)
+    assert text.startswith("# 8 × p5.48xlarge: FAIL: ")
+    assert "| 8 GiB | 177.50 |" in text
+    assert "| 2 | pairs | 4 | n04+n05 |" in text
+    assert "n05: the node's way to the network" in text
+    document = json.loads(json.dumps(gate_dict(report)))
+    assert document["culprits"] == [{"nodes": ["n05"], "suspect": "network"}]
+    assert document["rounds"] == 3
+    assert document["state"] == "fail"
+
+
+# ---- expectations ---------------------------------------------------------------------------------------------------
+
+
+def test_every_row_of_the_table_is_one_of_the_published_rows() -> None:
+    """The gate's table and the planner's data set are about the same measurements."""
+    path = Path(__file__).parents[3] / "planning" / "data" / "collective_measurements.csv"
+    with path.open(newline="") as file:
+        published = {
+            (row["platform"], row["collective"], int(row["nodes"]), int(row["bytes"]), row["source"]): row
+            for row in csv.DictReader(file)
+        }
+    compared = 0
+    for (size, collective, nodes), row in measured().items():
+        for bytes_, (busbw, source) in row.items():
+            twin = published.get((size, collective, nodes, bytes_, source))
+            if twin is not None:
+                assert busbw == float(twin["busbw_gbs"]), (size, collective, nodes, bytes_, source)
+                compared += 1
+    assert compared >= 40
+
+
+@pytest.mark.parametrize(
+    ("size", "nodes", "gib", "busbw"),
+    [
+        ("p5.48xlarge", 16, 8, 356.3),
+        ("p5.48xlarge", 16, 16, 356.3),  # larger than measured: at least the largest measured
+        ("p5.48xlarge", 12, 8, 355.4),  # between 8 and 16 nodes: the lower
+        ("p5.48xlarge", 3, 8, 357.0),  # two nodes say nothing about more
+        ("p5e.48xlarge", 4, 8, 357.0),
+        ("p5.48xlarge", 32, 8, None),
+        ("p5.48xlarge", 4, 0.5, None),
+        ("Standard_ND96isr_H100_v5", 8, 16, 450.0),
+    ],
+)
+def test_the_table_is_read_with_care(size: str, nodes: int, gib: float, busbw: float | None) -> None:
+    found = expected(size, "all_reduce", nodes, int(gib * 2**30))
+    assert (found.busbw if found else None) == busbw
+    if found:
+        assert found.source, "no number without its source"
+
+
+# ---- launchers ------------------------------------------------------------------------------------------------------
+
+JOB = Job("/opt/all_reduce_perf", ("-b", "1G"), 8, {"NCCL_DEBUG": "INFO"}, ("gpu-fabric-entrypoint", "--"))
+
+
+def test_a_slurm_step_runs_on_exactly_its_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    command = slurm_command(JOB, ["n1", "n2"], mpi="pmix")
+    assert command[:6] == [
+        "srun",
+        "--nodes=2",
+        "--nodelist=n1,n2",
+        "--ntasks=16",
+        "--ntasks-per-node=8",
+        "--cpu-bind=none",
+    ]
+    assert "--overlap" not in command
+    assert command[-7:] == [
+        "env",
+        "NCCL_DEBUG=INFO",
+        "gpu-fabric-entrypoint",
+        "--",
+        "/opt/all_reduce_perf",
+        "-b",
+        "1G",
+    ]
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert "--overlap" in slurm_command(JOB, ["n1"])
+
+
+def test_mpirun_gets_the_clouds_own_settings() -> None:
+    command = openmpi_command(JOB, ["n1", "n2"], root=False)
+    text = " ".join(command)
+    assert "--host n1:8,n2:8 -np 16 --map-by ppr:8:node --bind-to none" in text
+    assert "--mca pml ^cm --mca btl tcp,self --mca btl_tcp_if_exclude lo,docker0" in text
+    assert "-x NCCL_DEBUG=INFO" in text
+    assert "--allow-run-as-root" not in text
+    assert "--allow-run-as-root" in openmpi_command(JOB, ["n1"], root=True)
+
+
+def test_the_mpijob_asks_for_gpus_efa_and_hugepages() -> None:
+    document = json.loads(mpijob(JOB, nodes=4, image="repo/nccl-tests:1", efa_devices=32))
+    worker = document["spec"]["mpiReplicaSpecs"]["Worker"]
+    assert worker["replicas"] == 4
+    limits = worker["template"]["spec"]["containers"][0]["resources"]["limits"]
+    assert limits == {
+        "nvidia.com/gpu": 8,
+        "vpc.amazonaws.com/efa": 32,
+        "hugepages-2Mi": "5120Mi",
+        "memory": "32Gi",
+    }
+    launcher = document["spec"]["mpiReplicaSpecs"]["Launcher"]["template"]["spec"]["containers"][0][
+        "command"
+    ][-1]
+    assert "-np 32" in launcher
+    azure = json.loads(mpijob(JOB, nodes=2, image="i", rdma_resource="rdma/ib"))
+    limits = azure["spec"]["mpiReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["resources"][
+        "limits"
+    ]
+    assert limits == {"nvidia.com/gpu": 8, "rdma/ib": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("n[1-3]", ["n1", "n2", "n3"]),
+        ("n[08-10,15],m1", ["n08", "n09", "n10", "n15", "m1"]),
+        ("a1-[1-2]-x", ["a1-1-x", "a1-2-x"]),
+        ("10.0.0.1,10.0.0.2", ["10.0.0.1", "10.0.0.2"]),
+    ],
+)
+def test_slurms_lists_of_nodes_are_written_out(text: str, names: list[str]) -> None:
+    assert expand(text) == names
+
+
+def test_hostfiles_of_each_kind_give_their_nodes_once() -> None:
+    assert nodes_of("# cluster\n10.0.0.1 slots=8\n10.0.0.2 slots=8 # spare\n\n10.0.0.1 slots=8\n") == [
+        "10.0.0.1",
+        "10.0.0.2",
+    ]
+    assert nodes_of("n[1-2]\n") == ["n1", "n2"]
+    assert len([*itertools.chain(nodes_of(""))]) == 0
