@@ -15,7 +15,7 @@ import yaml
 from gpu_fabric.engine.binary import YAML_HOST, Engine, find_engine, find_yaml_host
 from gpu_fabric.engine.noise import WithoutNoise
 from gpu_fabric.engine.simulation import Simulation
-from gpu_fabric.engine.stack_file import copy_for_simulation, read_stack_file
+from gpu_fabric.engine.stack_file import PLACEHOLDER, copy_for_simulation, read_stack_file
 
 #: Not a command of pulumi's own: `pulumi stack output`.
 OUTPUTS = "outputs"
@@ -101,6 +101,10 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
         code = _create_stack(engine, request, target, environment)
         if code:
             return code
+    for key in copy.secrets:
+        code = _keep_secret(engine, key, settings, request.project, environment)
+        if code:
+            return code
     if request.command == OUTPUTS:
         # The outputs need no stack file, and `stack output` takes none.
         return _pulumi(engine, _outputs(request), request.project, environment)
@@ -112,6 +116,25 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
     if request.command in ("up", "destroy"):
         arguments += ["--skip-preview", "--suppress-progress"]
     return _pulumi(engine, [*arguments, *request.arguments], request.project, environment)
+
+
+def _keep_secret(
+    engine: Engine, key: str, settings: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> int:
+    """Encrypt the placeholder of `key` with this folder's passphrase, so that it is a secret here too."""
+    line = [engine.path, "config", "set", "--secret", key, *settings]
+    done = subprocess.run(
+        line,
+        cwd=folder,
+        env=dict(environment),
+        input=PLACEHOLDER,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.stderr.write(done.stderr)
+    return done.returncode
 
 
 def run_real(request: Request, environment: Mapping[str, str]) -> int:

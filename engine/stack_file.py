@@ -25,6 +25,8 @@ class Copy:
     path: Path
     replaced_secrets: int
     """How many encrypted values were replaced by `PLACEHOLDER`: only the real backend can decrypt them."""
+    secrets: tuple[str, ...] = ()
+    """Keys of `config` whose whole value is one of them; a program may ask whether such a key is a secret."""
 
 
 def read_stack_file(path: Path) -> dict[str, Any]:
@@ -72,6 +74,12 @@ def copy_for_simulation(source: Path, target: Path) -> Copy:
             return [without_secrets(inner) for inner in value]
         return value
 
+    config = document.get("config")
+    secrets = tuple(
+        str(key)
+        for key, value in (config.items() if isinstance(config, dict) else ())
+        if isinstance(value, dict) and set(value) == {"secure"}
+    )
     document = without_secrets(document)
     if target.exists():
         salt = (yaml.safe_load(target.read_text(encoding="utf-8")) or {}).get("encryptionsalt")
@@ -79,4 +87,4 @@ def copy_for_simulation(source: Path, target: Path) -> Copy:
             document["encryptionsalt"] = salt
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
-    return Copy(target, replaced)
+    return Copy(target, replaced, secrets)
