@@ -120,17 +120,20 @@ def _udp(address: tuple[str, int] | None = None) -> socket.socket:
 def _told(udp: socket.socket) -> int | None:
     """The smallest MTU in the error queue: "fragmentation needed" from a router, not from this machine."""
     found: int | None = None
-    while True:
-        try:
-            _, ancillary, _, _ = udp.recvmsg(1, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
-        except OSError:
-            return found
-        for level, kind, data in ancillary:
-            if level == socket.IPPROTO_IP and kind == IP_RECVERR and len(data) >= 16:
-                _, origin, type_, code, _, info, _ = struct.unpack("=IBBBBII", data[:16])
-                # origin 2 is ICMP; destination unreachable (3), fragmentation needed (4)
-                if (origin, type_, code) == (2, 3, 4) and info:
-                    found = info if found is None else min(found, info)
+    # A second handle without a timeout: with one, Python waits for data before it looks into the queue.
+    with udp.dup() as handle:
+        handle.setblocking(False)
+        while True:
+            try:
+                _, ancillary, _, _ = handle.recvmsg(1, 512, socket.MSG_ERRQUEUE)
+            except OSError:
+                return found
+            for level, kind, data in ancillary:
+                if level == socket.IPPROTO_IP and kind == IP_RECVERR and len(data) >= 16:
+                    _, origin, type_, code, _, info, _ = struct.unpack("=IBBBBII", data[:16])
+                    # origin 2 is ICMP; destination unreachable (3), fragmentation needed (4)
+                    if (origin, type_, code) == (2, 3, 4) and info:
+                        found = info if found is None else min(found, info)
 
 
 def _send(udp: socket.socket, packet: bytes, address: tuple[str, int] | None = None) -> bool:

@@ -25,14 +25,18 @@ def default_route(host):
 
 
 def set_sysctl(host, before, name, value):
-    """Remembers what was there; a kernel without the name is left alone."""
+    """Remembers what was there; what a kernel does not have, or refuses, is left alone."""
     old = host.read(SYSCTL + name).strip()
     if not old or old.split() == value.split():
         return
+    try:
+        with open(SYSCTL + name, "w") as file:
+            file.write(value)
+    except OSError as error:
+        print(error)
+        return
     before.setdefault(name, old)
     host.put(STATE, json.dumps(before) + "\n")
-    with open(SYSCTL + name, "w") as file:
-        file.write(value)
 
 
 def buffers(host, before, bytes):
