@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shlex
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import click
 
+from . import partner
+from . import sessions as link_sessions
 from .clouds import CLOUDS, load
 from .core import existing
 from .core.errors import ProviderError, Refusal
 from .core.provider import DATABASE
 from .core.sdk_schema import extract
-from .core.store import Store
+from .core.store import Store, Transaction
 
 SHOWN = 8
 """Objects of one kind that `show` lists: a fleet of p5 nodes has 33 interfaces a node."""
@@ -212,6 +216,55 @@ def lose(database: Path | None, kind: str, id: str) -> None:
             raise click.UsageError(f"{kind} {id}: not there")
         tx.record("lose", kind, id, "", "done")
     click.echo(f"{kind} {id}: gone")
+
+
+@main.command()
+@click.argument("what")
+@click.option("--undo", is_flag=True, help="Take it back: deprovision the circuit, pull the cable.")
+@click.pass_obj
+def provision(database: Path | None, what: str, undo: bool) -> None:
+    """Do what a human does about a private link that was ordered by hand.
+
+    WHAT is an ExpressRoute circuit's service key, name or id: its provider provisions it. Or it is the id of a Direct
+    Connect connection: the cable is plugged in.
+    """
+    with _by_hand(database) as tx:
+        click.echo(partner.provision(tx, what, undo))
+
+
+@main.command()
+@click.argument("what")
+@click.pass_obj
+def expire(database: Path | None, what: str) -> None:
+    """Let a hosted connection or virtual interface that nobody accepted run out. WHAT is its id."""
+    with _by_hand(database) as tx:
+        click.echo(partner.expire(tx, what))
+
+
+@contextlib.contextmanager
+def _by_hand(database: Path | None) -> Generator[Transaction]:
+    try:
+        with _store(database).transaction(partner.AWS) as tx:
+            yield tx
+    except partner.Impossible as problem:
+        raise click.ClickException(str(problem)) from problem
+
+
+@main.command()
+@click.option("--json", "as_json", is_flag=True)
+@click.pass_obj
+def sessions(database: Path | None, as_json: bool) -> None:
+    """List the BGP sessions of private links: up, or down and why."""
+    with _store(database).transaction(partner.AWS) as tx:
+        found = link_sessions.sessions(tx, tuple(CLOUDS))
+    if as_json:
+        click.echo(json.dumps([each.as_dict() for each in found], indent=2))
+        return
+    if not found:
+        click.echo("No partner has a line to a cloud.")
+    for each in found:
+        state = "up" if each.up else "down: " + "; ".join(each.reasons)
+        click.echo(f"{each.partner} {each.connection} {each.cloud} {each.port or '-'} {state}")
 
 
 @main.command()

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from .core.resource import Cloud
 
-CLOUDS = {"aws": "aws", "azure-native": "azure", "tls": "tls"}
+CLOUDS = {"aws": "aws", "azure-native": "azure", "equinix": "equinix", "tls": "tls"}
 """The Pulumi package of each simulated cloud, and the folder here that holds it."""
 
 

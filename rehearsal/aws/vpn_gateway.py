@@ -166,7 +166,7 @@ def look_up_gateway(lookup: Lookup) -> dict[str, Any]:
         raise ProviderError(
             "the simulated AWS does not know filters of getVpnGateway; give id or attachedVpcId"
         )
-    found = [
+    found: list[dict[str, Any]] = [
         {**each, "id": id, "state": "available"}
         for id, each in lookup.tx.find(kinds.VPN_GATEWAY)
         if each.get("region", region) == region

@@ -15,6 +15,7 @@ follows from the authorization itself.
 from __future__ import annotations
 
 import hashlib
+import time
 import uuid
 from collections.abc import Mapping
 from ipaddress import IPv4Network
@@ -71,6 +72,14 @@ _WORKFLOW = "azure-docs expressroute-workflows.md"
 
 _SERVICES_OWN = ("circuitProvisioningState", "serviceKey", "serviceProviderProvisioningState")
 """Inputs by the specification, and nothing that a customer decides."""
+
+
+def state_of(circuit: Mapping[str, Any]) -> str:
+    """The provider's state of the circuit now: what is on its way arrives by itself."""
+    state = str(circuit["serviceProviderProvisioningState"])
+    if "settledAt" not in circuit or circuit["settledAt"] > time.time():
+        return state
+    return {"Provisioning": "Provisioned", "Deprovisioning": "NotProvisioned"}.get(state, state)
 
 
 def location_named(name: Any) -> tuple[str, tuple[str, tuple[str, ...], tuple[str, ...]]] | None:
@@ -215,6 +224,7 @@ def show_circuit(tx: Transaction, id: str, stored: Mapping[str, Any]) -> dict[st
         "authorizationName",
     }
     return {
+        "serviceProviderProvisioningState": state_of(stored),
         "peerings": [
             {key: value for key, value in each.items() if key not in own}
             for _, each in tx.find(kinds.PEERING.token, parentId=id)
@@ -240,7 +250,7 @@ def remove_circuit(call: Call, target: Target) -> None:
             "azure-docs expressroute-howto-circuit-arm.md",
             status=CONFLICT,
         )
-    if call.old.get("expressRoutePort") is None and call.old["serviceProviderProvisioningState"] in (
+    if call.old.get("expressRoutePort") is None and state_of(call.old) in (
         "Provisioning",
         "Provisioned",
         "Deprovisioning",
@@ -270,9 +280,9 @@ def put_peering(call: Call, target: Target) -> dict[str, Any]:
             f"{PRIVATE} of type {PRIVATE}.",
             _CIRCUITS,
         )
-    if circuit["serviceProviderProvisioningState"] != "Provisioned":
+    if (state := state_of(circuit)) != "Provisioned":
         raise rule(
-            f"Circuit {circuit['name']} is {circuit['serviceProviderProvisioningState']}: a peering can be configured "
+            f"Circuit {circuit['name']} is {state}: a peering can be configured "
             f"once the connectivity provider has provisioned service key {circuit['serviceKey']}.",
             f"{_WORKFLOW}; terraform-provider-azurerm#5342",
         )

@@ -18,7 +18,7 @@ from . import kinds
 from .addresses import free, hold, subnet_networks
 from .arm import Target, find, link, look_up, reference, users
 from .errors import CONFLICT, network_missing, network_word, reference_not_found, rule
-from .express_route import PRIVATE, authorization_key, location_named
+from .express_route import PRIVATE, authorization_key, location_named, state_of
 from .network import GATEWAY_SUBNET
 from .resource import arm_type, at, require_range
 
@@ -152,13 +152,17 @@ def _check_units(inputs: Mapping[str, Any], name: str, target: Target) -> None:
         return
     if target.location in WITHOUT_SCALE:
         raise rule(f"ErGwScale is not offered in {target.location}.", _GATEWAYS)
-    low, high = (bounds or {}).get("min"), (bounds or {}).get("max")
-    for word, value in (("min", low), ("max", high)):
+    given = bounds or {}
+    for word in ("min", "max"):
+        value = given.get(word)
         if value is None:
             raise network_missing(f"autoScaleConfiguration.bounds.{word}")
         require_range(value, *UNITS, f"autoScaleConfiguration.bounds.{word}", _GATEWAYS)
-    if low > high:
-        raise rule(f"autoScaleConfiguration.bounds.min {low:g} is more than max {high:g}.", _GATEWAYS)
+    if given["min"] > given["max"]:
+        raise rule(
+            f"autoScaleConfiguration.bounds.min {given['min']:g} is more than max {given['max']:g}.",
+            _GATEWAYS,
+        )
 
 
 def _check_sku_change(call: Call, target: Target, name: str) -> None:
@@ -278,7 +282,7 @@ def put_connection(call: Call, target: Target) -> dict[str, Any]:
 
 
 def _check_circuit(tx: Transaction, circuit: Mapping[str, Any]) -> None:
-    state = circuit["serviceProviderProvisioningState"]
+    state = state_of(circuit)
     if state != "Provisioned":
         raise rule(
             f"Circuit {circuit['name']} is {state}: a connection needs one that the connectivity provider has "
@@ -368,7 +372,7 @@ def show_connection(tx: Transaction, id: str, stored: Mapping[str, Any]) -> dict
     circuit = find(tx, kinds.CIRCUIT, (stored.get("peer") or {}).get("id") or "")
     up = (
         circuit is not None
-        and circuit["serviceProviderProvisioningState"] == "Provisioned"
+        and state_of(circuit) == "Provisioned"
         and bool(tx.find(kinds.PEERING.token, parentId=circuit["id"]))
     )
     return {"connectionStatus": "Connected" if up else "NotConnected"}
