@@ -85,8 +85,17 @@ def _name(file: Path) -> str:
 
 
 def _text(file: Path) -> str:
-    """The file's text; bytes that are no UTF-8 are kept for writing back."""
-    raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    """The file's text; bytes that are no UTF-8 are kept for writing back.
+
+    Of a file that is too large, or never ends, just enough is read for lint to say so.
+    """
+    from gpu_fabric.nccl.lint import MAX_BYTES
+
+    if str(file) == "-":
+        raw = sys.stdin.buffer.read(MAX_BYTES + 1)
+    else:
+        with file.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
     return raw.decode("utf-8", "surrogateescape")
 
 
@@ -116,11 +125,15 @@ def _targets(sizes: tuple[str, ...], role: str, image: str | None, given: dict[s
             Target(situation_of(size, role=Role(role), image=image, **given), get_size(size))
             for size in sizes
         ]
-    try:
-        nccl = parse_version(given.get("nccl_version", DEFAULT_NCCL_VERSION))
-    except ValueError as error:
-        raise EnvironmentInputError([f"nccl_version: {error}"]) from error
-    return [Target(Situation(nccl=nccl, role=Role(role)))]
+    read, problems = {}, []
+    for what, written in ({"nccl_version": DEFAULT_NCCL_VERSION} | given).items():
+        try:
+            read[what] = parse_version(written)
+        except ValueError as error:
+            problems.append(f"{what}: {error}")
+    if problems:
+        raise EnvironmentInputError(problems)
+    return [Target(Situation(nccl=read["nccl_version"], plugin=read.get("plugin_version"), role=Role(role)))]
 
 
 def _descriptions() -> dict[str, str]:

@@ -21,12 +21,13 @@ from gpu_fabric.nccl.lint.sources import (
     Misreading,
     Source,
     is_topology,
+    other_language,
     read_source,
 )
 from gpu_fabric.nccl.versions import parse_version
 
 MAX_BYTES = 4 * 1024 * 1024
-"""Larger files are not read: no environment or topology is."""
+"""Larger files are not looked at, and need be read only one byte further: no environment or topology is larger."""
 
 MAX_LINE = 100_000
 """Characters; a longer line is not looked at."""
@@ -142,7 +143,7 @@ def diagnose(
     sources: list[Source] = []
     topologies: dict[str, str] = {}
     for path, text in texts.items():
-        problem = _unreadable(text)
+        problem = _unreadable(text) or _not_ours(path, text)
         if problem is not None:
             yield Diagnosis(Finding("env-unreadable", Level.ERROR, path, None, *problem, "gpu-fabric lint"))
         elif is_topology(path, text):
@@ -158,9 +159,10 @@ def diagnose(
 
 
 def _unreadable(text: str) -> tuple[str, str] | None:
-    if len(text) > MAX_BYTES:
+    # Every byte that is no UTF-8 was read as one character, which becomes one `?` here: the count is that of the file.
+    if len(text) > MAX_BYTES or len(text.encode("utf-8", "replace")) > MAX_BYTES:
         return (
-            f"The file has {len(text):,} characters; lint reads {MAX_BYTES:,}.",
+            f"The file has more than {MAX_BYTES:,} bytes and was not looked at.",
             "Give the environment's own file.",
         )
     if "\0" in text:
@@ -171,6 +173,17 @@ def _unreadable(text: str) -> tuple[str, str] | None:
             "Break the line, or give the environment's own file.",
         )
     return None
+
+
+def _not_ours(path: str, text: str) -> tuple[str, str] | None:
+    """A file of another kind would be found clean, because nothing of it is understood."""
+    other = None if is_topology(path, text) else other_language(path, text)
+    if other is None:
+        return None
+    return (
+        f"This is no kind of file that lint reads ({other}): nothing of it was checked.",
+        "Give the script, manifest, Dockerfile or nccl.conf that sets the environment, or the output of `env`.",
+    )
 
 
 def _diagnose_sources(
@@ -200,7 +213,7 @@ def _of_misreading(entry: Misreading, source: Source, situation: Situation) -> D
         Finding(entry.code, level, source.path, entry.line, entry.what, entry.remedy, entry.source),
         entry.names,
         Assignment(entry.names[0] if entry.names else "", None, source.path, entry.line, source.format),
-        Fix(Change.LINE, entry.mended or "") if certain else None,
+        Fix(Change.FILE) if entry.whole_file else Fix(Change.LINE, entry.mended or "") if certain else None,
     )
 
 

@@ -58,11 +58,15 @@ def check_file(source: Source) -> Iterator[Diagnosis]:
                 fix=Fix(Change.EXPORT) if entry.alone else None,
             )
         if entry.format is Format.CONF and _TOO_LATE.fullmatch(entry.name):
+            nccls = "nccl" in PurePath(source.path).name.lower()
             yield about(
                 entry,
                 "env-conf-too-late",
-                Level.ERROR,
-                f"{entry.name} stands in a file that NCCL reads when it starts; what needs it has been set up by then.",
+                Level.ERROR if nccls else Level.NOTE,
+                f"{entry.name} stands in a file that NCCL reads when it starts; what needs it has been set up by then."
+                if nccls
+                else f"{entry.name} comes too late where NCCL itself reads this file (NCCL_CONF_FILE), and in time "
+                "where a script or a container runtime does.",
                 "Set it in the environment of the process.",
                 _PARAM,
             )

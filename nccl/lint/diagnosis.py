@@ -18,6 +18,8 @@ class Change(StrEnum):
     """Give the variable another name."""
     LINE = "line"
     """Write the whole line anew."""
+    FILE = "file"
+    """Take the byte order mark and every CR at the end of a line out of the file."""
     EXPORT = "export"
     """Put `export` in front."""
 

@@ -8,25 +8,31 @@ from typing import Final
 
 from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis
 from gpu_fabric.nccl.lint.sources import Assignment, Format
+from gpu_fabric.nccl.lint.sources.detect import BYTE_ORDER_MARK
 
 _SHELLS: Final = frozenset({Format.SHELL, Format.SLURM})
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./:^=,+-]*")
 # What a change takes precedence over, when several are proposed for one assignment.
-_ORDER: Final = (Change.DELETE, Change.LINE, Change.EXPORT, Change.VALUE, Change.NAME)
+_ORDER: Final = (Change.FILE, Change.DELETE, Change.LINE, Change.EXPORT, Change.VALUE, Change.NAME)
 
 
 def mend(text: str, diagnoses: Iterable[Diagnosis]) -> str:
     """The text with the fixes of these diagnoses. A line that cannot be changed with certainty stays."""
+    diagnoses = list(diagnoses)
+    if any(diagnosis.fix and diagnosis.fix.change is Change.FILE for diagnosis in diagnoses):
+        text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").removesuffix("\r")
     lines = text.split("\n")
-    chosen: dict[tuple[int, str], Diagnosis] = {}
+    # A line that is written anew is right for what else is changed in it.
+    chosen: dict[tuple[bool, int, str], Diagnosis] = {}
     for diagnosis in diagnoses:
         if diagnosis.fix is None or diagnosis.assignment is None:
             continue
-        key = (diagnosis.assignment.line, diagnosis.assignment.name)
+        anew = diagnosis.fix.change is Change.LINE
+        key = (not anew, diagnosis.assignment.line, diagnosis.assignment.name)
         if key not in chosen or _rank(diagnosis) < _rank(chosen[key]):
             chosen[key] = diagnosis
     removed: set[int] = set()
-    for diagnosis in chosen.values():
+    for _, diagnosis in sorted(chosen.items(), key=lambda item: item[0][0]):
         _apply(lines, diagnosis, removed)
     return "\n".join(line for index, line in enumerate(lines) if index not in removed)
 

@@ -410,9 +410,31 @@ def test_bytes_that_are_no_text_do_not_stop_the_report(cli: Cli, tmp_path: Path)
         assert (ran.code, "NCCL_P2P_LEVEL=n?ar" in ran.output) == (1, True)
 
 
+@pytest.mark.parametrize("name", ["a.sh", "nccl.conf", "topology.xml"])
+def test_of_a_file_that_is_too_large_for_memory_only_the_beginning_is_read(
+    cli: Cli, tmp_path: Path, name: str
+) -> None:
+    file = tmp_path / name
+    with file.open("wb") as stream:
+        stream.truncate(1 << 40)
+    ran = cli("lint", file, "--fix")
+    assert ran.code == 1
+    assert "The file has more than 4,194,304 bytes and was not looked at." in ran.output
+    assert file.stat().st_size == 1 << 40
+
+
+def test_a_file_of_another_kind_is_not_called_clean(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "train.py"
+    file.write_text("os.environ['NCCL_ALGO'] = 'Ring'\n")
+    ran = cli("lint", file)
+    assert ran.code == 1
+    assert "This is no kind of file that lint reads (.py): nothing of it was checked." in ran.output
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (("tests/data/guide/entrypoint.sh", "--plugin-version", "x"), "plugin_version: 'x' is not a version"),
         (("missing.sh",), "missing.sh: No such file or directory"),
         (("tests",), "tests: Is a directory"),
         ((), "Missing argument"),

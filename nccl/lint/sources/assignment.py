@@ -35,6 +35,11 @@ def concerns_us(name: str) -> bool:
     return _CONCERNS_US.match(name) is not None or name in LIBRARY_NAMES
 
 
+def concerns_us_anywhere(text: str) -> bool:
+    """Whether a text may hold the name of a variable that lint looks at."""
+    return _CONCERNS_US.search(text) is not None or any(name in text for name in LIBRARY_NAMES)
+
+
 @dataclass(frozen=True)
 class Assignment:
     """A variable that a file sets. `line` counts from 1; `last_line` is where it ends."""
@@ -52,6 +57,8 @@ class Assignment:
     """Whether the lines hold nothing else, so that they can be taken out."""
     default: bool = False
     """`${NAME:-value}`: the value counts where the job has set none."""
+    pod_network: bool = False
+    """Whether it stands in a pod or compose service that has a network of its own."""
 
     @property
     def end(self) -> int:
@@ -72,6 +79,8 @@ class Misreading:
     until: str | None = None
     """The first release that reads the line as it was meant."""
     source: str = "NVIDIA/nccl src/misc/param.cc 2.30.7"
+    whole_file: bool = False
+    """Mended by writing the file anew without byte order mark and CR."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Misreadi
 
 LIMIT: Final = 1023
 _EXPORT: Final = re.compile(r"\s*export\s+")
+_FIRST_WORD: Final = re.compile(r"^[#\s]*(?:export\s+)?([^=\s]*).*$")
 _TRAILING_COMMENT: Final = re.compile(r"\s+#.*$")
 
 
@@ -26,7 +27,7 @@ def read_conf(path: str, text: str, *, first_line: int = 1, format_: Format = Fo
         line = first_line + offset
         if raw.startswith("#") or not raw.strip():
             continue
-        if not ours_alone and not concerns_us(_EXPORT.sub("", raw).lstrip("# \t")):
+        if not ours_alone and not concerns_us(_FIRST_WORD.sub(r"\1", raw)):
             continue
         if "=" not in raw:
             misreadings.append(

@@ -3,18 +3,51 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
-from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Source
+from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Misreading, Source
 from gpu_fabric.nccl.lint.sources.conf import read_conf
 from gpu_fabric.nccl.lint.sources.dockerfile import read_dockerfile
 from gpu_fabric.nccl.lint.sources.shell import read_shell
 
 _ENV_LINE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(%%|\(\))?=.*")
-_SHELL_SUFFIXES: Final = frozenset({".sh", ".bash", ".zsh", ".ksh"})
+_SHELL_SUFFIXES: Final = frozenset({".sh", ".bash", ".zsh", ".ksh", ".csh", ".tcsh"})
 _SLURM_SUFFIXES: Final = frozenset({".sbatch", ".slurm"})
-_YAML_SUFFIXES: Final = frozenset({".yaml", ".yml"})
+_YAML_SUFFIXES: Final = frozenset({".yaml", ".yml", ".json"})
+"""JSON is YAML, as far as manifests go."""
+_OTHER_LANGUAGES: Final = frozenset(
+    {
+        ".py",
+        ".ipynb",
+        ".pl",
+        ".rb",
+        ".js",
+        ".ts",
+        ".lua",
+        ".go",
+        ".rs",
+        ".java",
+        ".jl",
+        ".c",
+        ".cc",
+        ".cpp",
+        ".cu",
+        ".h",
+    }
+    | {".hpp", ".toml", ".ini", ".cfg", ".tf", ".hcl", ".md", ".rst", ".html", ".csv", ".ps1", ".bat", ".j2"}
+)
+_OTHER_INTERPRETER: Final = re.compile(r"#!.*\b(?:python|perl|ruby|node|lua|julia|pwsh)")
+# What only a shell reads: a file with one such line is sourced, whatever its suffix.
+_SHELL_LINE: Final = re.compile(
+    r"""^[ \t]*(?:export|declare|source|\.|if|for|set|unset|ulimit|module)\s"""
+    r"""|^[^#\n]*?(?:\$[({A-Za-z_]|`)"""
+    r"""|^[ \t]*\w+=(?:"|')""",
+    re.MULTILINE,
+)
+_NCCLS_OWN: Final = frozenset({"nccl.conf", ".nccl.conf"})
+BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 def is_topology(path: str, text: str) -> bool:
@@ -24,8 +57,21 @@ def is_topology(path: str, text: str) -> bool:
     )
 
 
+def other_language(path: str, text: str) -> str | None:
+    """What lint does not read, by suffix or interpreter; None for what it reads or takes for a script."""
+    suffix = PurePath(path).suffix.lower()
+    if suffix in _OTHER_LANGUAGES:
+        return suffix
+    interpreter = _OTHER_INTERPRETER.match(text.removeprefix(BYTE_ORDER_MARK))
+    return interpreter[0] if interpreter else None
+
+
 def detect_format(path: str, text: str) -> Format:
-    """The kind of an environment file. A name that says nothing is decided by the content; the last guess is shell."""
+    """The kind of an environment file. A name that says nothing is decided by the content; the last guess is shell.
+
+    `.conf` says little: nccl.conf is NCCL's, and others are sourced by scripts as often as NCCL_CONF_FILE names them.
+    """
+    text = text.removeprefix(BYTE_ORDER_MARK)
     name = PurePath(path).name.lower()
     suffix = PurePath(name).suffix
     if name.startswith("dockerfile") or suffix == ".dockerfile" or name == "containerfile":
@@ -36,8 +82,10 @@ def detect_format(path: str, text: str) -> Format:
         return Format.SLURM
     if suffix in _SHELL_SUFFIXES or text.startswith("#!"):
         return Format.SHELL
-    if suffix == ".conf" or name == ".nccl.conf":
+    if name in _NCCLS_OWN or (suffix == ".conf" and not _SHELL_LINE.search(text)):
         return Format.CONF
+    if suffix == ".conf":
+        return Format.SHELL
     if suffix == ".env" or _looks_like_env(text):
         return Format.ENV
     return Format.SHELL
@@ -51,6 +99,25 @@ def _looks_like_env(text: str) -> bool:
 def read_source(path: str, text: str, format_: Format | None = None) -> Source:
     """Read an environment file of any kind. Never raises for its content."""
     chosen = format_ or detect_format(path, text)
+    if text.startswith(BYTE_ORDER_MARK):
+        source = _read(path, text.removeprefix(BYTE_ORDER_MARK), chosen)
+        marks = (_MARK_MISREAD,) if chosen in _TAKE_MARK_FOR_TEXT else ()
+        return replace(source, text=text, misreadings=(*marks, *source.misreadings))
+    return _read(path, text, chosen)
+
+
+_TAKE_MARK_FOR_TEXT: Final = frozenset({Format.CONF, Format.SHELL, Format.SLURM})
+_MARK_MISREAD: Final = Misreading(
+    "env-byte-order-mark",
+    1,
+    "The file begins with a UTF-8 byte order mark, which its reader takes for text: the first line is lost.",
+    "Save it as UTF-8 without a byte order mark.",
+    source="NVIDIA/nccl src/misc/param.cc 2.30.7; POSIX shell",
+    whole_file=True,
+)
+
+
+def _read(path: str, text: str, chosen: Format) -> Source:
     match chosen:
         case Format.CONF:
             return read_conf(path, text)

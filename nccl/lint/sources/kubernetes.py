@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 import yaml
 
-from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Misreading, Source, concerns_us
+from gpu_fabric.nccl.lint.sources.assignment import (
+    Assignment,
+    Format,
+    Misreading,
+    Source,
+    concerns_us,
+    concerns_us_anywhere,
+)
 from gpu_fabric.nccl.lint.sources.conf import read_conf
 from gpu_fabric.nccl.lint.sources.shell import read_shell
+
+_COMMAND_KEYS: Final = frozenset(
+    {"command", "args", "entrypoint", "run", "script", "before_script", "after_script"}
+)
+_SCRIPT_OPTION: Final = re.compile(r"-[a-z]*c")
+_POD: Final = re.compile(r"^[ \t-]*(?:containers|services)[ \t]*:", re.MULTILINE)
+_HOST_NETWORK: Final = re.compile(
+    r"^[ \t-]*(?:hostNetwork[ \t]*:[ \t]*[\"']?true|network_mode[ \t]*:[ \t]*[\"']?host)\b",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 MAX_NODES: Final = 200_000
 """YAML aliases can make a small file stand for a huge one; walking stops here."""
@@ -55,16 +74,60 @@ def read_kubernetes(path: str, text: str) -> Source:
                 ),
             ),
         )
+    commands = _commands(documents)
+    for node in commands.values():
+        inner = read_shell(path, str(node.value), first_line=_line(text, node.start_mark) + 1, depth=1)
+        # Folded and quoted text has no line of its own for each command.
+        found += [
+            replace(entry, line=_line(text, node.start_mark) + 1, alone=False) for entry in inner.assignments
+        ]
+        misreadings += [replace(entry, mended=None) for entry in inner.misreadings]
     for key, node in _scalars(documents):
+        if id(node) in commands:
+            continue
         found += _from_pair(path, key, node, text)
         if isinstance(node, yaml.ScalarNode) and node.style == "|":
             inner = _from_block(path, key, node, text)
             found += inner.assignments
             misreadings += inner.misreadings
     found += _from_env_lists(path, documents, text)
+    pod_network = _POD.search(text) is not None and not _HOST_NETWORK.search(text)
+    json = path.lower().endswith(".json")
+    # Without a line of JSON the comma before it would be one too many.
+    found = [replace(entry, pod_network=pod_network, alone=entry.alone and not json) for entry in found]
     return Source(
         path, Format.KUBERNETES, text, tuple(sorted(found, key=lambda entry: entry.line)), tuple(misreadings)
     )
+
+
+def _commands(documents: list[yaml.Node]) -> dict[int, yaml.ScalarNode]:
+    """The scalars that a shell runs, by identity: `command: bash -c '…'`, and what follows `-c` in a list.
+
+    Block scalars (`|`) are read elsewhere, with a line for each of theirs.
+    """
+    found: dict[int, yaml.ScalarNode] = {}
+    for key, node in _pairs(documents):
+        parts = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        after_c = False
+        for part in parts:
+            if not isinstance(part, yaml.ScalarNode):
+                continue
+            written = str(part.value)
+            is_script = after_c or (
+                key in _COMMAND_KEYS and any(character.isspace() for character in written)
+            )
+            if is_script and part.style != "|" and concerns_us_anywhere(written):
+                found[id(part)] = part
+            after_c = isinstance(node, yaml.SequenceNode) and _SCRIPT_OPTION.fullmatch(written) is not None
+    return found
+
+
+def _pairs(documents: list[yaml.Node]) -> Iterator[tuple[str, yaml.Node]]:
+    """Key and value of every mapping."""
+    for node in _walk(documents):
+        if isinstance(node, yaml.MappingNode):
+            for key, value in node.value:
+                yield (str(key.value) if isinstance(key, yaml.ScalarNode) else ""), value
 
 
 def _walk(documents: list[yaml.Node]) -> Iterator[yaml.Node]:
@@ -170,6 +233,6 @@ def _from_block(path: str, key: str, node: yaml.ScalarNode, whole: str) -> Sourc
     text = str(node.value)
     if key.endswith(".conf"):
         return read_conf(path, text, first_line=first_line)
-    if "NCCL_" in text or "FI_" in text or "--export" in text:
+    if concerns_us_anywhere(text) or "--export" in text:
         return read_shell(path, text, first_line=first_line)
     return Source(path, Format.KUBERNETES, "")

@@ -7,12 +7,14 @@ value that only running the script would tell.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from pathlib import PurePath
 from typing import Final
 
-from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Source, concerns_us
+from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Misreading, Source, concerns_us
 from gpu_fabric.nccl.lint.sources.conf import read_conf
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -30,14 +32,28 @@ _KEYWORDS: Final = frozenset({"then", "else", "do", "{", "}", "!", "time", "elif
 _DECLARES: Final = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _TAKES_ENVIRONMENT: Final = frozenset({"-x", "-e", "--env", "-genv", "-env"})
 _SBATCH_EXPORT: Final = re.compile(r"--export[= ](.*)")
+_SHELLS: Final = frozenset({"bash", "sh", "zsh", "ksh", "dash"})
+_SCRIPT_OPTION: Final = re.compile(r"-[a-z]*c")
+_REMOTE: Final = frozenset({"ssh", "pdsh", "clush", "pssh", "parallel-ssh", "eval"})
+_CSH: Final = re.compile(r"#!.*\bt?csh\b|#%Module")
+_MAX_DEPTH: Final = 4
+"""Scripts within arguments of scripts; quotes inside quotes inside quotes are as far as people go."""
 
 
-def read_shell(path: str, text: str, *, first_line: int = 1, format_: Format = Format.SHELL) -> Source:
-    """The assignments of a script to variables that concern us, in the order of its lines."""
+def read_shell(
+    path: str, text: str, *, first_line: int = 1, format_: Format = Format.SHELL, depth: int = 0
+) -> Source:
+    """The assignments of a script to variables that concern us, in the order of its lines.
+
+    `depth` counts the scripts that this one is an argument of (`bash -c '…'`).
+    """
     found: list[Assignment] = []
     exported_later: set[str] = set()
     everything_exported = False
-    misreadings = []
+    misreadings: list[Misreading] = []
+    csh = _CSH.match(text) is not None or path.lower().endswith((".csh", ".tcsh"))
+    if "\r\n" in text and depth == 0:
+        misreadings.append(_line_ends(text, first_line))
     for statement in _statements(text, first_line):
         if statement.heredoc is not None:
             inner = _read_heredoc(path, statement)
@@ -51,6 +67,20 @@ def read_shell(path: str, text: str, *, first_line: int = 1, format_: Format = F
         if words[:2] == ["set", "-a"] or words[:3] == ["set", "-o", "allexport"]:
             everything_exported = True
         found += _from_words(path, statement, words, format_, exported_later)
+        found += _from_setenv(path, statement, words, format_) if csh else ()
+        misreadings += _sets_nothing(statement, words, csh=csh)
+        if depth < _MAX_DEPTH:
+            for script in _scripts(words):
+                inner = read_shell(
+                    path,
+                    script.text,
+                    first_line=statement.line_of(script.word),
+                    format_=format_,
+                    depth=depth + 1,
+                )
+                # What a script in an argument sets does not stand alone on its line, so that no line is rewritten.
+                found += [replace(entry, alone=False) for entry in inner.assignments]
+                misreadings += [replace(entry, mended=None) for entry in inner.misreadings]
     visible = [
         replace(entry, exported=True) if everything_exported or entry.name in exported_later else entry
         for entry in found
@@ -66,6 +96,12 @@ class _Statement:
     line: int
     last_line: int
     heredoc: str | None = None
+    breaks: tuple[int, ...] = ()
+    """Where in `text` each further line of the file begins."""
+
+    def line_of(self, word: str) -> int:
+        """The line of the file that a word of the statement begins on."""
+        return self.line + bisect_right(self.breaks, max(self.text.find(word), 0))
 
 
 def _statements(text: str, first_line: int) -> Iterator[_Statement]:
@@ -74,12 +110,14 @@ def _statements(text: str, first_line: int) -> Iterator[_Statement]:
     while index < len(lines):
         start = index
         joined = lines[index].rstrip("\r")
+        breaks = []
         while _continues(joined) and index + 1 < len(lines):
             index += 1
+            breaks.append(len(joined))
             joined = joined[:-1] + " " + lines[index].rstrip("\r")
         index += 1
         statement = joined if joined.lstrip().startswith("#SBATCH") else _without_comment(joined)
-        yield _Statement(statement, first_line + start, first_line + index - 1)
+        yield _Statement(statement, first_line + start, first_line + index - 1, breaks=tuple(breaks))
         heredoc = _HEREDOC.search(statement)
         if heredoc and not statement.lstrip().startswith("#"):
             body = []
@@ -159,7 +197,14 @@ def _from_words(
     for name, value in _ASSIGN_DEFAULT.findall(statement.text):
         if concerns_us(name):
             yield Assignment(
-                name, value, path, statement.line, format_, statement.last_line, exported=False, default=True
+                name,
+                value,
+                path,
+                statement.line_of(name),
+                format_,
+                statement.last_line,
+                exported=False,
+                default=True,
             )
 
 
@@ -208,12 +253,100 @@ def _assigned(
         match[1],
         value,
         path,
-        statement.line,
+        statement.line_of(word),
         format_,
         statement.last_line,
         exported,
         alone=only and _is_whole(statement.text, word),
         default=default is not None,
+    )
+
+
+@dataclass(frozen=True)
+class _Script:
+    """An argument that is a script; `word` is it as written, in its quotes."""
+
+    word: str
+    text: str
+
+
+def _scripts(words: list[str]) -> Iterator[_Script]:
+    """The arguments that a shell runs: after `bash -c`, and on other machines after `ssh host`."""
+    for command in _commands(words):
+        names = [PurePath(word).name for word in command]
+        for index, word in enumerate(command[1:], 1):
+            after_c = _SCRIPT_OPTION.fullmatch(command[index - 1]) and _SHELLS.intersection(
+                names[: index - 1]
+            )
+            if after_c or (names[0] in _REMOTE and word[:1] in "'\""):
+                yield _Script(word, _argument(word))
+        if names and names[0] in _REMOTE:
+            yield from (
+                _Script(word, f"export {word}") for word in command[1:] if _ASSIGNMENT.fullmatch(word)
+            )
+
+
+def _argument(word: str) -> str:
+    """A quoted argument as the program gets it; what the shell computes in it stays as written."""
+    if word[:1] == word[-1:] == "'" and len(word) > 1:
+        return word[1:-1]
+    if word[:1] == word[-1:] == '"' and len(word) > 1:
+        return re.sub(r"\\([\"\\$`])", r"\1", word[1:-1])
+    return word
+
+
+def _from_setenv(path: str, statement: _Statement, words: list[str], format_: Format) -> Iterator[Assignment]:
+    """csh and Tcl module files: `setenv NAME value`."""
+    for command in _commands(words):
+        if len(command) >= 3 and command[0] == "setenv" and concerns_us(command[1]):
+            line = statement.line_of(command[1])
+            yield Assignment(command[1], _unquoted(command[2]), path, line, format_, statement.last_line)
+
+
+def _sets_nothing(statement: _Statement, words: list[str], *, csh: bool) -> Iterator[Misreading]:
+    """Lines that look like assignments and are none: `export A = b`, `A = b`, and `setenv` outside of csh."""
+    for command in _commands(words):
+        rest = command[1:] if command[0] in _DECLARES or command[0] == "setenv" else command
+        name = rest[0].removesuffix("=") if rest else ""
+        if not re.fullmatch(_NAME, name) or not concerns_us(name):
+            continue
+        alone = len(command) == len(words) and statement.line == statement.last_line
+        indent = statement.text[: len(statement.text) - len(statement.text.lstrip())]
+        if command[0] == "setenv":
+            if not csh and len(rest) > 1:
+                yield Misreading(
+                    "env-shell-syntax",
+                    statement.line_of(name),
+                    f"`setenv` is a command of csh: this shell does not set {name}.",
+                    f"Write export {name}={rest[1]}.",
+                    f"{indent}export {name}={rest[1]}" if alone and len(rest) == 2 else None,
+                    names=(name,),
+                    source="POSIX shell",
+                )
+            continue
+        split = rest[1:2] == ["="] or (len(rest) > 1 and rest[1].startswith("="))
+        empty = rest[0].endswith("=") and command[0] in _DECLARES and len(rest) == 2 and "=" not in rest[1]
+        if split or (empty and not concerns_us(rest[1])):
+            values = [word for word in (rest[1].removeprefix("="), *rest[2:]) if word]
+            yield Misreading(
+                "env-shell-syntax",
+                statement.line_of(name),
+                f"The spaces around `=` make words of their own: the shell does not give {name} this value.",
+                f"Write export {name}={values[0] if values else '…'}.",
+                f"{indent}export {name}={values[0]}" if alone and len(values) == 1 else None,
+                names=(name,),
+                source="POSIX shell",
+            )
+
+
+def _line_ends(text: str, first_line: int) -> Misreading:
+    return Misreading(
+        "env-shell-line-end",
+        first_line + text[: text.index("\r\n")].count("\n"),
+        "The script has CR LF line ends: the shell keeps the CR as the last character of every value and command.",
+        "Save the file with LF line ends.",
+        source="POSIX shell",
+        whole_file=True,
     )
 
 

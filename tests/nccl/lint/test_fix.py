@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from gpu_fabric.nccl.findings import Level
 from gpu_fabric.nccl.lint import fix
-from tests.nccl.lint.helpers import NDV5, P5, codes, mended, target
+from tests.nccl.lint.helpers import NDV5, P5, codes, findings, mended, target
 
 GUIDE = Path(__file__).parents[2] / "data" / "guide" / "entrypoint.sh"
 
@@ -116,3 +117,70 @@ def test_files_that_need_nothing_are_not_in_the_answer() -> None:
     assert fix({"a.sh": "export NCCL_DEBUG=WARN\n", "b.sh": "export NCCL_DEBUG=INFO\n"}) == {
         "b.sh": "export NCCL_DEBUG=WARN\n"
     }
+
+
+SOURCED = """\
+# Values for eight H100 and eight InfiniBand ports. Source this before the test.
+
+RANKS_PER_NODE=8
+BINDING="mask_cpu:ff,ff00"
+
+export OMPI_MCA_coll_hcoll_enable=0
+export NCCL_DEBUG=WARN
+export NCCL_SOCKET_IFNAME=eth0
+export CUDA_DEVICE_ORDER=PCI_BUS_ID
+export NCCL_PXN_DISABLE=1
+export NCCL_MIN_NCHANNELS=32
+export NCCL_P2P_NET_CHUNKSIZE=$((2 * 1024 * 1024))
+export UCX_TLS=rc
+export UCX_NET_DEVICES=mlx5_ib0:1
+export NCCL_IB_PCI_RELAXED_ORDERING=1
+export NCCL_IB_QPS_PER_CONNECTION=4
+export NCCL_COLLNET_ENABLE=1
+export SHARP_SMX_UCX_INTERFACE=mlx5_ib0:1
+export SHARP_COLL_ENABLE_SAT=1
+export LD_LIBRARY_PATH=/opt/plugin/lib:$LD_LIBRARY_PATH
+"""
+
+
+@pytest.mark.parametrize("size", [None, NDV5])
+def test_a_sourced_file_of_values_has_no_error_and_keeps_its_exports(size: str | None) -> None:
+    found = findings(SOURCED, size, path="hopper.conf")
+    assert [entry for entry in found if entry.level is Level.ERROR] == []
+    after = mended(SOURCED, size, path="hopper.conf")
+    assert after.count("export ") == SOURCED.count("export ")
+    assert "NCCL_P2P_NET_CHUNKSIZE=$((2 * 1024 * 1024))" in after
+    assert [
+        entry.level for entry in findings(after, size, path="hopper.conf") if entry.level is Level.ERROR
+    ] == []
+
+
+def test_the_same_values_without_export_may_be_nccls_own_file_and_have_no_error_either() -> None:
+    plain = "".join(
+        line.removeprefix("export ") + "\n"
+        for line in SOURCED.splitlines()
+        if "$" not in line and '"' not in line
+    )
+    found = findings(plain, NDV5, path="hopper.conf")
+    assert [entry for entry in found if entry.level is Level.ERROR] == []
+    late = {entry.what.split(" ")[0] for entry in found if entry.code == "env-conf-too-late"}
+    assert late == {"OMPI_MCA_coll_hcoll_enable", "CUDA_DEVICE_ORDER", "UCX_TLS", "UCX_NET_DEVICES"}
+    assert mended(plain, NDV5, path="hopper.conf").count("UCX_TLS=rc\n") == 1
+
+
+@pytest.mark.parametrize("path", ["job.sh", "nccl.conf"])
+def test_a_byte_order_mark_and_cr_lf_are_taken_out_together_with_what_else_is_mended(path: str) -> None:
+    export = "export " if path == "job.sh" else ""
+    text = f"\ufeff{export}NCCL_DEBUG=INFO\r\n{export}NCCL_IB_TIMEOUT=22\r\n"
+    assert mended(text, path=path) == f"{export}NCCL_DEBUG=WARN\n{export}NCCL_IB_TIMEOUT=22\n"
+
+
+def test_spaces_around_the_equals_sign_are_taken_out_in_a_script() -> None:
+    assert mended("  export NCCL_DEBUG = WARN\n") == "  export NCCL_DEBUG=WARN\n"
+    assert mended("setenv NCCL_DEBUG WARN\n") == "export NCCL_DEBUG=WARN\n"
+
+
+def test_a_script_in_an_argument_is_reported_and_not_taken_apart() -> None:
+    text = "bash -c 'export NCCL_P2P_DISABLE=1; ./train'\n"
+    assert codes(text) == ["env-p2p-off"]
+    assert mended(text) == text

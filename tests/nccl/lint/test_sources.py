@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from gpu_fabric.nccl.lint import lint
 from gpu_fabric.nccl.lint.sources import Format, detect_format, is_topology, read_source
 
 
@@ -16,7 +17,16 @@ def assignments(path: str, text: str) -> list[tuple[int, str, str | None]]:
     [
         ("nccl.conf", "", Format.CONF),
         ("/etc/.nccl.conf", "", Format.CONF),
+        ("nccl.conf", "export NCCL_DEBUG=WARN\n", Format.CONF),
+        ("hopper.conf", "NCCL_DEBUG=WARN\n# a remark with $(words)\n", Format.CONF),
+        ("hopper.conf", "# values\nexport NCCL_DEBUG=WARN\n", Format.SHELL),
+        ("hopper.conf", "NCCL_BUFFSIZE=$((4 * 1024))\n", Format.SHELL),
+        ("hopper.conf", "NCCL_TOPO_FILE=$HOME/topo.xml\n", Format.SHELL),
+        ("hopper.conf", 'CPU_BIND="mask_cpu:ff"\nNCCL_DEBUG=WARN\n', Format.SHELL),
+        ("hopper.conf", "#!/bin/bash\nNCCL_DEBUG=WARN\n", Format.SHELL),
+        ("hopper.conf", "\ufeff#!/bin/bash\nNCCL_DEBUG=WARN\n", Format.SHELL),
         ("entry.sh", "", Format.SHELL),
+        ("entry.csh", "", Format.SHELL),
         ("entry", "#!/usr/bin/env bash\n", Format.SHELL),
         ("train.sbatch", "", Format.SLURM),
         ("train.sh", "#!/bin/bash\n#SBATCH -N 4\n", Format.SLURM),
@@ -95,9 +105,33 @@ def test_a_line_that_sets_nothing_of_ours_is_left_alone(line: str) -> None:
     assert assignments("job.sh", f"{line}\n") == []
 
 
-def test_a_continued_command_is_one_statement_and_keeps_its_first_line() -> None:
-    text = "mpirun -np 16 \\\n  -x NCCL_DEBUG=WARN \\\n  -x FI_PROVIDER=efa \\\n  ./all_reduce_perf\n"
-    assert assignments("job.sh", text) == [(1, "NCCL_DEBUG", "WARN"), (1, "FI_PROVIDER", "efa")]
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "mpirun -np 16 \\\n  -x NCCL_DEBUG=WARN \\\n  -x FI_PROVIDER=efa \\\n  ./all_reduce_perf\n",
+            [(2, "NCCL_DEBUG", "WARN"), (3, "FI_PROVIDER", "efa")],
+        ),
+        (
+            "true\nexport NCCL_DEBUG=WARN \\\n  FI_PROVIDER=efa \\\n  NCCL_CROSS_NIC=2\n",
+            [(2, "NCCL_DEBUG", "WARN"), (3, "FI_PROVIDER", "efa"), (4, "NCCL_CROSS_NIC", "2")],
+        ),
+        (
+            "export \\\n  NCCL_DEBUG=WARN\nexport FI_PROVIDER=efa\n",
+            [(2, "NCCL_DEBUG", "WARN"), (3, "FI_PROVIDER", "efa")],
+        ),
+        ("docker run \\\r\n  -e NCCL_DEBUG=WARN \\\r\n  image\r\n", [(2, "NCCL_DEBUG", "WARN")]),
+        ("srun \\\n  --export=ALL,NCCL_DEBUG=WARN \\\n  ./a\n", [(2, "NCCL_DEBUG", "WARN")]),
+        (
+            "ssh host \\\n  'export NCCL_DEBUG=WARN; ./a' \\\n  && NCCL_CROSS_NIC=2 ./b\n",
+            [(3, "NCCL_CROSS_NIC", "2"), (2, "NCCL_DEBUG", "WARN")],
+        ),
+    ],
+)
+def test_a_continued_command_is_one_statement_and_each_variable_has_its_own_line(
+    text: str, expected: list[tuple[int, str, str | None]]
+) -> None:
+    assert assignments("job.sh", text) == expected
 
 
 def test_a_plain_assignment_is_not_exported_unless_something_exports_it() -> None:
@@ -213,9 +247,124 @@ def test_a_template_of_yaml_must_be_rendered_first() -> None:
 
 
 def test_a_file_of_another_program_is_not_held_to_nccls_grammar() -> None:
-    text = "NodeName = n1  # a node\nexport NCCL_DEBUG=WARN\njust words\n"
+    text = "NodeName = n1  # a node\nNCCL_DEBUG = WARN\njust words\n"
     assert [entry.line for entry in read_source("site.conf", text).misreadings] == [2]
     assert [entry.line for entry in read_source("nccl.conf", text).misreadings] == [1, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("bash -c 'export NCCL_DEBUG=WARN; ./train'", ["WARN"]),
+        ('/bin/bash -lc "export NCCL_DEBUG=WARN && ./train"', ["WARN"]),
+        ("sudo sh -c 'NCCL_DEBUG=WARN ./train'", ["WARN"]),
+        ("srun bash -c 'NCCL_DEBUG=WARN ./train'", ["WARN"]),
+        ("ssh host 'NCCL_DEBUG=WARN ./train'", ["WARN"]),
+        ("ssh -p 22 host NCCL_DEBUG=WARN ./train", ["WARN"]),
+        ("pdsh -w n[1-4] 'export NCCL_DEBUG=WARN; ./train'", ["WARN"]),
+        ("eval 'export NCCL_DEBUG=WARN'", ["WARN"]),
+        ("bash -c \"ssh host 'NCCL_DEBUG=WARN ./train'\"", ["WARN"]),
+        ('bash -c "export NCCL_DEBUG=$LEVEL"', [None]),
+        ('ssh host "NCCL_DEBUG=\\"WARN\\" ./train"', ["WARN"]),
+        ("bash -c './train'", []),
+        ("bash run.sh 'NCCL_DEBUG=WARN'", []),
+        ("grep -c 'export NCCL_DEBUG=WARN' log", []),
+        ("echo 'ssh host NCCL_DEBUG=WARN'", []),
+    ],
+)
+def test_a_script_in_an_argument_is_read_like_a_script(line: str, expected: list[str | None]) -> None:
+    assert [value for _, _, value in assignments("job.sh", f"#!/bin/bash\n{line}\n")] == expected
+    assert all(number == 2 for number, _, _ in assignments("job.sh", f"#!/bin/bash\n{line}\n"))
+
+
+@pytest.mark.parametrize(
+    ("yaml", "expected"),
+    [
+        ('args: ["bash", "-c", "export NCCL_DEBUG=WARN; ./train"]', [(1, "WARN")]),
+        ("command:\n- /bin/sh\n- -lc\n- 'NCCL_DEBUG=WARN ./train'", [(4, "WARN")]),
+        ("command: bash -c 'export NCCL_DEBUG=WARN'", [(1, "WARN")]),
+        ("args:\n- -c\n- >\n  export NCCL_DEBUG=WARN;\n  ./train", [(3, "WARN")]),
+        ("args:\n- -c\n- |\n  set -e\n  export NCCL_DEBUG=WARN", [(5, "WARN")]),
+        ("script:\n- make\n- NCCL_DEBUG=WARN ./train", [(3, "WARN")]),
+        ("command: [mpirun, -x, NCCL_DEBUG=WARN, ./train]", [(1, "WARN")]),
+        ("description: set NCCL_DEBUG=WARN to hear more", []),
+        ('args: ["-c", "config.json"]', []),
+    ],
+)
+def test_a_command_in_yaml_is_read_like_a_script(yaml: str, expected: list[tuple[int, str]]) -> None:
+    assert [(line, value) for line, _, value in assignments("job.yaml", f"{yaml}\n")] == expected
+
+
+def misread(path: str, text: str) -> list[tuple[str, int, str | None]]:
+    return [(entry.code, entry.line, entry.mended) for entry in read_source(path, text).misreadings]
+
+
+@pytest.mark.parametrize(
+    ("line", "mended"),
+    [
+        ("export NCCL_DEBUG = WARN", "export NCCL_DEBUG=WARN"),
+        ("  export NCCL_DEBUG =WARN", "  export NCCL_DEBUG=WARN"),
+        ("export NCCL_DEBUG= WARN", "export NCCL_DEBUG=WARN"),
+        ("NCCL_DEBUG = WARN", "export NCCL_DEBUG=WARN"),
+        ("export NCCL_DEBUG = 'WARN'", "export NCCL_DEBUG='WARN'"),
+        ("setenv NCCL_DEBUG WARN", "export NCCL_DEBUG=WARN"),
+        ("export NCCL_DEBUG = WARN; ./train", None),
+        ("export NCCL_DEBUG = WARN loud", None),
+    ],
+)
+def test_a_line_that_sets_nothing_in_this_shell_is_said(line: str, mended: str | None) -> None:
+    assert misread("job.sh", f"#!/bin/bash\n{line}\n") == [("env-shell-syntax", 2, mended)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "export NCCL_DEBUG= NCCL_ALGO=",
+        "NCCL_DEBUG= ./train",
+        "export NCCL_DEBUG=",
+        '[ "$NCCL_DEBUG" = WARN ]',
+        "export NCCL_DEBUG NCCL_ALGO",
+        "setenv PATH /bin",
+        "export A = b",
+    ],
+)
+def test_a_line_that_the_shell_takes_is_not_complained_of(line: str) -> None:
+    assert misread("job.sh", f"{line}\n") == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("job.csh", "setenv NCCL_DEBUG WARN\n"),
+        ("job", "#!/bin/tcsh\nsetenv NCCL_DEBUG WARN\n"),
+        ("nccl", "#%Module1.0\nsetenv NCCL_DEBUG WARN\n"),
+    ],
+)
+def test_setenv_sets_where_it_is_a_command(path: str, text: str) -> None:
+    assert [value for _, _, value in assignments(path, text)] == ["WARN"]
+    assert misread(path, text) == []
+
+
+@pytest.mark.parametrize("path", ["nccl.conf", "job.sh", "job.sbatch", "site.conf"])
+def test_a_byte_order_mark_hides_the_first_line_and_can_be_taken_out(path: str) -> None:
+    text = "NCCL_DEBUG=WARN\nNCCL_CROSS_NIC=2\n"
+    source = read_source(path, f"\ufeff{text}")
+    assert [(entry.line, entry.name) for entry in source.assignments] == [
+        (1, "NCCL_DEBUG"),
+        (2, "NCCL_CROSS_NIC"),
+    ]
+    assert [(entry.code, entry.line) for entry in source.misreadings] == [("env-byte-order-mark", 1)]
+
+
+@pytest.mark.parametrize("path", ["job.yaml", "Dockerfile", "job.env"])
+def test_a_byte_order_mark_is_left_alone_where_the_reader_takes_it_off(path: str) -> None:
+    assert read_source(path, "\ufeffA: b\n").misreadings == ()
+
+
+def test_cr_lf_in_a_script_is_said_once_and_in_yaml_not_at_all() -> None:
+    text = "true\nexport NCCL_DEBUG=WARN\r\nexport NCCL_CROSS_NIC=2\r\n"
+    assert misread("job.sh", text) == [("env-shell-line-end", 2, None)]
+    assert misread("job.yaml", "a: b\r\n") == []
 
 
 def test_the_output_of_env_is_taken_at_its_word() -> None:
@@ -281,3 +430,23 @@ def test_nccls_own_grammar_is_kept_to_the_letter(line: str, code: str, says: str
 )
 def test_a_line_in_nccls_grammar_is_not_complained_of(line: str) -> None:
     assert read_source("nccl.conf", f"{line}\n").misreadings == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("train.py", "import os\nos.environ['NCCL_ALGO'] = 'Ring'\n"),
+        ("notes.md", "NCCL_ALGO=Ring\n"),
+        ("main.tf", "NCCL_ALGO = 1\n"),
+        ("train", "#!/usr/bin/env python3\nNCCL_ALGO = 'Ring'\n"),
+    ],
+)
+def test_a_file_of_another_kind_is_an_error_and_not_a_clean_file(path: str, text: str) -> None:
+    (finding,) = lint({path: text})
+    assert (finding.code, finding.level.value) == ("env-unreadable", "error")
+    assert "no kind of file that lint reads" in finding.what
+
+
+def test_a_manifest_in_json_is_read() -> None:
+    text = '{"spec": {"containers": [{"env": [\n{"name": "NCCL_DEBUG", "value": "WARN"}]}]}}\n'
+    assert assignments("pod.json", text) == [(2, "NCCL_DEBUG", "WARN")]
