@@ -1,0 +1,113 @@
+"""The command line of the pull-request report; `scripts/pr-report` calls it.
+
+Ends with 0 where the preview, the mandatory policies and the lint pass, 1 where one does not, 2 for wrong input.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from gpu_fabric.pull_request.comment import LIMIT, comment, marker
+from gpu_fabric.pull_request.github import PullRequest
+from gpu_fabric.pull_request.runs import InputError, Request, git, run
+
+OWN_POLICY = Path(__file__).parents[1] / "policy"
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--base", default="main", show_default=True, help="Branch or commit to compare with.")
+@click.option("--stack", default="dev", show_default=True)
+@click.option(
+    "--project",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(),
+    help="Folder of Pulumi.yaml.",
+)
+@click.option("--cloud", type=click.Choice(("simulated", "real")), default="simulated", show_default=True)
+@click.option(
+    "--policy", type=click.Path(exists=True, path_type=Path), default=OWN_POLICY, help="Another policy pack."
+)
+@click.option(
+    "--policy-config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Levels and parameters.",
+)
+@click.option("--no-policy", is_flag=True, help="No policy pack.")
+@click.option(
+    "--lint",
+    "linted",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Lint this file, not the changed ones.",
+)
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write the full report there."
+)
+@click.option(
+    "--sarif", type=click.Path(dir_okay=False, path_type=Path), help="Write the lint's findings there."
+)
+@click.option("--full-report", default="", help="Address of the full report, for the comment.")
+@click.option(
+    "--pull-request",
+    type=int,
+    help="Number: put the comment there. Needs GITHUB_TOKEN and GITHUB_REPOSITORY.",
+)
+def main(
+    base: str,
+    stack: str,
+    project: Path,
+    cloud: str,
+    policy: Path,
+    policy_config: Path | None,
+    no_policy: bool,
+    linted: tuple[Path, ...],
+    output: Path | None,
+    sarif: Path | None,
+    full_report: str,
+    pull_request: int | None,
+) -> None:
+    """Say what this branch does to a fabric: changes, policies, lint, and predicted cost and step time against BASE.
+
+    Prints the comment. Against simulated clouds, the default, it needs no account.
+    """
+    try:
+        repository = Path(git(project, "rev-parse", "--show-toplevel").strip())
+        request = Request(
+            repository,
+            project.resolve(),
+            stack,
+            base,
+            cloud,
+            None if no_policy else policy.resolve(),
+            None if policy_config is None else policy_config.resolve(),
+            linted or None,
+        )
+        outcome = run(request)
+        text = comment(request, outcome, full_report=full_report, limit=LIMIT)
+        click.echo(text, nl=False)
+        if output is not None:
+            output.write_text(comment(request, outcome, limit=sys.maxsize), encoding="utf-8")
+        if sarif is not None and outcome.sarif:
+            sarif.write_text(outcome.sarif, encoding="utf-8")
+        if pull_request is not None:
+            click.echo(_target(pull_request).put(marker(stack), text), err=True)
+    except InputError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(2)
+    sys.exit(int(outcome.failed))
+
+
+def _target(number: int) -> PullRequest:
+    missing = [name for name in ("GITHUB_TOKEN", "GITHUB_REPOSITORY") if not os.environ.get(name)]
+    if missing:
+        raise InputError(f"--pull-request needs {' and '.join(missing)} in the environment")
+    api = os.environ.get("GITHUB_API_URL", "https://api.github.com")
+    return PullRequest(api, os.environ["GITHUB_REPOSITORY"], number, os.environ["GITHUB_TOKEN"])
+
+
+if __name__ == "__main__":
+    main(prog_name="pr-report")

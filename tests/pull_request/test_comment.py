@@ -1,0 +1,86 @@
+"""The comment's text: its size, what is cut, and the words for what is not known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_fabric.pull_request.changes import table
+from gpu_fabric.pull_request.comment import LIMIT, comment
+from gpu_fabric.pull_request.runs import Outcome, Request
+
+REQUEST = Request(Path(), Path(), "dev", "main")
+
+
+def outcome(**changes: Any) -> Outcome:
+    given: dict[str, Any] = {
+        "exit_code": 0,
+        "preview": "",
+        "changes": {"steps": [], "changeSummary": {"same": 3}},
+        "base_note": "main (0123456)",
+        "plan": None,
+        "base_plan": None,
+        "report": "# Fabric report: dev\n\nNothing to say.\n",
+    }
+    return Outcome(**{**given, **changes})
+
+
+def plan(**values: float) -> dict[str, Any]:
+    return {
+        "summary": {name.replace("_", " "): {"value": value, "unit": "s"} for name, value in values.items()}
+    }
+
+
+@given(st.integers(min_value=0, max_value=3_000), st.integers(min_value=2_000, max_value=LIMIT))
+def test_a_comment_never_exceeds_the_limit_and_closes_what_it_opens(lines: int, limit: int) -> None:
+    long = outcome(report="# Fabric report: dev\n\n" + "a line of the report\n" * lines)
+    text = comment(REQUEST, long, full_report="https://example.com/run", limit=limit)
+    assert len(text) <= limit
+    assert text.count("<details") == text.count("</details>")
+    assert text.count("```") % 2 == 0
+
+
+def test_what_does_not_fit_is_said_to_be_cut_with_the_address_of_the_rest() -> None:
+    long = outcome(report="# Fabric report: dev\n\n" + "a line of the report\n" * 5_000)
+    text = comment(REQUEST, long, full_report="https://example.com/run")
+    assert "… cut; the rest is in [the full report](https://example.com/run)." in text
+
+
+def test_a_delta_is_a_share_of_the_base_and_unknown_where_one_side_is() -> None:
+    text = comment(REQUEST, outcome(base_plan=plan(step_time=200, a_step=10), plan=plan(step_time=150)))
+    assert "| step time | 200.00 s | 150.00 s | -25.0% |" in text
+    assert "| a step | 10.00 s | unknown | unknown |" in text
+
+
+def test_without_training_the_comment_says_that_nothing_is_predicted() -> None:
+    assert "No prediction: the stack file has no `training`, or nothing fits." in comment(REQUEST, outcome())
+
+
+def step(op: str, **more: Any) -> dict[str, Any]:
+    return {"op": op, "urn": "urn:pulumi:dev::p::a$aws:ec2/vpc:Vpc::ours", **more}
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([step("same")], "Nothing changes."),
+        ([step("create")], "| create | ours | aws:ec2/vpc:Vpc |  |"),
+        (
+            [
+                step(
+                    "replace",
+                    detailedDiff={"cidrBlock": {}},
+                    oldState={"inputs": {"cidrBlock": "10.0.0.0/16"}},
+                    newState={"inputs": {"cidrBlock": "10.1.0.0/16"}},
+                )
+            ],
+            "| **replace** | ours | aws:ec2/vpc:Vpc | `cidrBlock`: 10.0.0.0/16 → 10.1.0.0/16 |",
+        ),
+    ],
+)
+def test_a_change_is_a_row_with_the_old_and_the_new_value(steps: list, expected: str) -> None:
+    assert table({"steps": steps}).splitlines()[-1] == expected

@@ -1,0 +1,72 @@
+"""One comment a stack, edited in place: against a server that answers as GitHub's REST API does."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from gpu_fabric.pull_request.github import PullRequest
+from gpu_fabric.pull_request.runs import InputError
+
+
+class Comments(BaseHTTPRequestHandler):
+    """The comments of pull request 7."""
+
+    held: list[dict[str, Any]]
+
+    def _answer(self, status: int, body: Any) -> None:
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def _body(self) -> str:
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
+
+    def do_GET(self) -> None:
+        if self.headers["Authorization"] != "Bearer right":
+            self._answer(401, {"message": "Bad credentials"})
+            return
+        page = int(self.path.rpartition("page=")[2])
+        self._answer(200, self.held[(page - 1) * 100 : page * 100])
+
+    def do_POST(self) -> None:
+        self.held.append({"id": len(self.held), "body": self._body(), "html_url": f"c{len(self.held)}"})
+        self._answer(201, self.held[-1])
+
+    def do_PATCH(self) -> None:
+        found = self.held[int(self.path.rpartition("/")[2])]
+        found["body"] = self._body()
+        self._answer(200, found)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def api() -> Iterator[str]:
+    Comments.held = [
+        {"id": n, "body": None if n == 0 else "looks fine", "html_url": f"c{n}"} for n in range(130)
+    ]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Comments)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+def test_the_first_report_is_a_new_comment_and_the_next_one_edits_it(api: str) -> None:
+    target = PullRequest(api, "team/fabric", 7, "right")
+    assert target.put("<!-- gpu-fabric: dev -->", "<!-- gpu-fabric: dev -->\nfirst") == "c130"
+    assert target.put("<!-- gpu-fabric: dev -->", "<!-- gpu-fabric: dev -->\nsecond") == "c130"
+    assert target.put("<!-- gpu-fabric: prod -->", "<!-- gpu-fabric: prod -->\nother") == "c131"
+    assert [one["body"].splitlines()[-1] for one in Comments.held[130:]] == ["second", "other"]
+
+
+def test_what_github_refuses_is_told_in_its_own_words_without_the_token(api: str) -> None:
+    with pytest.raises(InputError, match=r"GitHub refused GET .*: 401 .*Bad credentials") as refused:
+        PullRequest(api, "team/fabric", 7, "wrong").put("x", "y")
+    assert "wrong" not in str(refused.value)

@@ -1,0 +1,114 @@
+"""The report of a branch pair: one that changes nodes, the MTU of the nodes' interface, and a NIC layout."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.simulated import PULUMI_YAML, ROOT
+
+BASE = {"zone": "us-east-1a", "instanceType": "p5.48xlarge", "nodes": 4}
+TRAINING = {"model": "llama-3-70b", "globalBatch": 1024}
+
+
+def git(folder: Path, *arguments: str) -> None:
+    line = ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *arguments]
+    subprocess.run(line, cwd=folder, check=True, capture_output=True)
+
+
+def commit(folder: Path, aws: dict, **files: str) -> None:
+    config = {"aws:region": "us-east-1", "gpu-fabric:fabric": {"aws": aws, "training": TRAINING}}
+    (folder / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": config}))
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "change")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository of another team's with one project, on branch `change` off `main`."""
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / ".gitignore").write_text(".rehearsal/\n")
+    (folder / "Pulumi.yaml").write_text(yaml.safe_dump(PULUMI_YAML))
+    shutil.copy(ROOT / "__main__.py", folder / "__main__.py")
+    commit(folder, {**BASE, "bootstrap": {"after": ["ip link set dev ens32 mtu 9001"]}})
+    git(folder, "checkout", "-q", "-b", "change")
+    return folder
+
+
+def report(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-m", "gpu_fabric.pull_request", *arguments]
+    import os
+
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, env=environment)
+
+
+@pytest.mark.engine
+def test_a_branch_that_changes_nodes_mtu_and_layout_is_told_what_that_does(repository: Path) -> None:
+    changed = {**BASE, "nodes": 8, "interfaces": "allEfa"}
+    commit(
+        repository,
+        {**changed, "bootstrap": {"after": ["ip link set dev ens32 mtu 1500"]}},
+        **{"job.sh": "export NCCL_NET_GDR_LEVEL=LOC\n"},
+    )
+    done = report(repository, "--sarif", "lint.sarif", "--output", "full.md")
+    text = done.stdout
+    assert done.returncode == 1, done.stderr
+    assert text.startswith("<!-- gpu-fabric: dev -->\n")
+    assert "| preview | passed | 31 unchanged, 2 to update |" in text
+    assert "| policies | passed | 0 mandatory, 1 advisory |" in text
+    assert "| lint | **failed** | 1 error," in text
+    assert "`job.sh:1` NCCL_NET_GDR_LEVEL=LOC switches GPUDirect RDMA off" in text
+    assert "| update | train-aws-fleet | aws:autoscaling/group:Group | `desiredCapacity`: 4 → 8;" in text
+    assert "`networkInterfaces[0].interfaceType`: interface → efa" in text
+    hours = next(line for line in text.splitlines() if line.startswith("| an hour of training |"))
+    assert hours.rpartition("| ")[2].startswith("+")
+    step = next(line for line in text.splitlines() if line.startswith("| step time |"))
+    assert step.rpartition("| ")[2].startswith("-")
+    assert "```mermaid\nflowchart" in text
+    assert "Not looked for: the clouds of this run are simulated." in text
+    sarif = json.loads((repository / "lint.sarif").read_text())
+    assert sarif["runs"][0]["results"][0]["ruleId"] == "env-gdr-off"
+    assert (repository / "full.md").read_text().startswith("<!-- gpu-fabric: dev -->\n")
+    # The base branch's files are gone again, and the stack's own folder was not touched.
+    assert not (repository / ".rehearsal").exists()
+    listed = subprocess.run(
+        ["git", "worktree", "list"], cwd=repository, capture_output=True, text=True, check=True
+    )
+    assert len(listed.stdout.splitlines()) == 1
+
+
+@pytest.mark.engine
+def test_a_program_that_ends_in_an_error_fails_the_report_and_shows_the_error(repository: Path) -> None:
+    commit(repository, {**BASE, "zone": "us-west-2a"})
+    done = report(repository)
+    assert done.returncode == 1
+    assert "| preview | **failed** |" in done.stdout
+    assert "| policies | not reached |" in done.stdout
+    assert "fabric.aws.zone" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--stack", "prod"), "error: ./Pulumi.prod.yaml is not there; name another --stack or --project"),
+        (("--base", "nowhere"), "error: git merge-base nowhere HEAD: fatal: Not a valid object name nowhere"),
+    ],
+)
+def test_what_is_not_there_ends_with_code_2_and_a_message(
+    repository: Path, arguments: tuple[str, str], message: str
+) -> None:
+    done = report(repository, *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stdout == ""

@@ -1,0 +1,51 @@
+"""The workflow and the hook: checked with actionlint where Go is, and against the script's own options."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+import yaml
+
+from tests.not_run import not_run
+from tests.simulated import ROOT
+
+WORKFLOW = ROOT / ".github" / "workflows" / "preview.yml"
+ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"
+
+
+@pytest.mark.online
+def test_actionlint_finds_nothing() -> None:
+    if shutil.which("go") is None:
+        not_run("there is no go on PATH to run actionlint with")
+    done = subprocess.run(
+        ["go", "run", ACTIONLINT, str(WORKFLOW)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_workflow_uses_options_that_the_script_has() -> None:
+    from gpu_fabric.pull_request.__main__ import main
+
+    known = {name for parameter in main.params for name in parameter.opts}
+    (step,) = (
+        each
+        for each in yaml.safe_load(WORKFLOW.read_text())["jobs"]["report"]["steps"]
+        if each.get("name") == "Report"
+    )
+    assert set(re.findall(r"--[a-z-]+", step["run"])) <= known
+
+
+def test_nothing_that_somebody_else_writes_is_pasted_into_the_shell() -> None:
+    for each in yaml.safe_load(WORKFLOW.read_text())["jobs"]["report"]["steps"]:
+        assert "${{" not in each.get("run", ""), "values go through env"
+
+
+def test_the_hook_reads_what_the_lint_reads() -> None:
+    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert hook["entry"] == "gpu-fabric lint"
+    wanted = re.compile(hook["files"])
+    assert all(wanted.search(name) for name in ("job.sh", "etc/nccl.conf", "nccl-topo-p5.xml", "run.sbatch"))
+    assert not any(wanted.search(name) for name in ("main.py", "pom.xml", "README.md"))
