@@ -15,7 +15,7 @@ import click
 
 from . import partner
 from . import sessions as link_sessions
-from .clouds import CLOUDS, load
+from .clouds import CLOUDS, PLUGINS, load
 from .core import existing
 from .core.errors import ProviderError, Refusal
 from .core.provider import DATABASE
@@ -61,10 +61,13 @@ def _store(database: Path | None) -> Store:
 def plugins(folder: Path, python: str, without_language_host: bool) -> None:
     """Write the executables that the engine looks for on PATH into FOLDER.
 
-    One pulumi-resource-CLOUD for each simulated cloud, and pulumi-language-python.
+    One pulumi-resource-CLOUD for each simulated cloud, pulumi-resource-terraform-provider for the bridged one, and
+    pulumi-language-python.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    modules = {f"pulumi-resource-{name}": f"{__package__}.{package}" for name, package in CLOUDS.items()}
+    modules = {
+        f"pulumi-resource-{plugin}": f"{__package__}.{CLOUDS[cloud]}" for plugin, cloud in PLUGINS.items()
+    }
     if not without_language_host:
         modules["pulumi-language-python"] = f"{__package__}.language_python"
     for name, module in modules.items():
@@ -289,6 +292,8 @@ def types(cloud: str) -> None:
 def schema(cloud: str) -> None:
     """Write a simulated cloud's schema.json anew from the vendor's installed SDK."""
     known = load(cloud)
+    if known.parameterized:
+        raise click.ClickException(f"{cloud} has no SDK: its schema.json is written by hand")
     found = extract(known.name, known.by_token, known.functions_by_token)
     path = known.folder / "schema.json"
     path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")

@@ -6,8 +6,17 @@ from importlib import import_module
 
 from .core.resource import Cloud
 
-CLOUDS = {"aws": "aws", "azure-native": "azure", "equinix": "equinix", "tls": "tls"}
+CLOUDS = {
+    "aws": "aws",
+    "azure-native": "azure",
+    "equinix": "equinix",
+    "megaport": "megaport",
+    "tls": "tls",
+}
 """The Pulumi package of each simulated cloud, and the folder here that holds it."""
+
+PLUGINS = {**{name: name for name in CLOUDS}, "terraform-provider": "megaport"}
+"""The cloud behind each plugin's name. Pulumi's bridge for any Terraform provider is one plugin: Megaport, here."""
 
 
 def load(name: str) -> Cloud:

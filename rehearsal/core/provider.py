@@ -82,7 +82,22 @@ class Provider(ResourceProviderServicer):
         )
 
     def GetPluginInfo(self, request: Any, context: Any) -> Any:
-        return plugin_pb2.PluginInfo(version=plugin_version(self.cloud.name))
+        return plugin_pb2.PluginInfo(version=self._version())
+
+    def Parameterize(self, request: Any, context: Any) -> Any:
+        def parameterize() -> Any:
+            # A generated SDK sends a name; the command line sends arguments, OWNER/NAME first.
+            asked = request.value.name or next(iter(request.args.args), "").rpartition("/")[2]
+            if not self.cloud.parameterized or asked != self.cloud.name:
+                raise ProviderError(
+                    f"the simulated {self.cloud.name} provider cannot stand for {asked or 'another provider'}"
+                )
+            return provider_pb2.ParameterizeResponse(name=self.cloud.name, version=self._version())
+
+        return self._answer(context, parameterize)
+
+    def _version(self) -> str:
+        return self.cloud.schema.version if self.cloud.parameterized else plugin_version(self.cloud.name)
 
     def Attach(self, request: Any, context: Any) -> Any:
         return Empty()

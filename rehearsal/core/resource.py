@@ -221,6 +221,9 @@ class Cloud:
     """Outputs that a provider without the bridge still knows in the preview of an update."""
     deletes_first: Callable[[ResourceType, Mapping[str, Any], Mapping[str, Any]], bool] = _name_collides
     """Whether the old object (its inputs, the new ones) has to go before its replacement is made."""
+    parameterized: bool = False
+    """Whether the vendor's provider is one of Pulumi's bridge for any Terraform provider: it has no SDK to read the
+    schema from, its version is the schema's, and its process answers to Parameterize."""
     wording: Wording = BRIDGED
     remember: Mapping[str, str] = field(default_factory=dict)
     """Kinds that exist without a resource type, with a word for each: for ``show``."""
