@@ -9,7 +9,7 @@ from typing import Final
 
 from gpu_fabric.nccl.environment.situation import PluginTopology, Role, Situation
 from gpu_fabric.nccl.findings import Finding, Level
-from gpu_fabric.nccl.lint.algorithms import ALGORITHMS_SINCE, parse_selection
+from gpu_fabric.nccl.lint.algorithms import effect_of
 from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis, Fix, about
 from gpu_fabric.nccl.lint.filters import parse_filter
 from gpu_fabric.nccl.lint.grammar import GUIDE, read_integer
@@ -102,8 +102,8 @@ def check_together(effective: Mapping[str, Assignment], situation: Situation) ->
     algorithms = effective.get("NCCL_ALGO")
     nvls = effective.get("NCCL_NVLS_ENABLE")
     if algorithms and nvls and algorithms.value and nvls.value == "1":
-        parsed = parse_selection(algorithms.value, tuple(ALGORITHMS_SINCE), situation.nccl)
-        if parsed.leaves_out("nvls"):
+        effect = effect_of(algorithms.value, situation)
+        if effect is not None and "nvls" in effect.lost.get("AllReduce", ()):
             yield about(
                 nvls,
                 "env-contradiction",

@@ -330,7 +330,7 @@ def test_lint_of_the_guides_script_and_topology_fails_and_counts(cli: Cli) -> No
     for code in ("env-removed", "env-no-nvls", "env-interfaces-miss", "env-topology-replaces-plugin"):
         assert f"[{code}]" in ran.output
     assert "NCCL rejects the file" in ran.output
-    assert "entrypoint.sh:29: error: NCCL_ALGO=RING,TREE excludes NVLS" in ran.output
+    assert "entrypoint.sh:29: error: NCCL_ALGO=RING,TREE takes NVLS and NVLSTree from AllReduce" in ran.output
     assert ran.output.rstrip().endswith("notes")
 
 

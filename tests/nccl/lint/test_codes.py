@@ -16,6 +16,7 @@ SAMPLES: dict[str, tuple[str, str, str | None]] = {
     "env-aborts": ("a.sh", "export FI_EFA_MTU_SIZE=1", P5),
     "env-algorithm-grammar": ("a.sh", "export NCCL_PROTO=Fast", None),
     "env-algorithm-list": ("a.sh", "export NCCL_ALGO=Ring", P4D),
+    "env-algorithm-none": ("a.sh", "export NCCL_ALGO=Tree", None),
     "env-algorithm-too-new": ("a.sh", "export NCCL_ALGO=pat", None),
     "env-byte-order-mark": ("a.sh", "\ufeffexport NCCL_DEBUG=WARN", None),
     "env-branch-only": ("a.sh", "export NCCL_SCATTER_XDC=1", None),

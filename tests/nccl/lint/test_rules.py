@@ -24,18 +24,24 @@ class Case:
 
 CASES: dict[str, list[Case]] = {
     "env-no-nvls": [
-        Case("NCCL_ALGO", "RING,TREE", P5, "error", "overrides the plugin's tuner"),
-        Case("NCCL_ALGO", "RING,TREE", NDV5, "error", "1 to 8 ND H100 v5 nodes found no consistent gain"),
-        Case("NCCL_ALGO", "Ring", None, "warning", "which Hopper and later GPUs are fastest with"),
-        Case("NCCL_ALGO", "^nvls", P5, "error"),
+        Case("NCCL_ALGO", "RING,TREE", P5, "error", "It overrides the plugin's tuner"),
+        Case("NCCL_ALGO", "RING,TREE", NDV5, "error", "takes 5.43 ms without NVLSTree instead of 4.43 ms"),
+        Case("NCCL_ALGO", "Ring", None, "warning", "Hopper and later GPUs are fastest with NVLS"),
+        Case("NCCL_ALGO", "^nvls", P5, "warning", "takes NVLS from AllReduce, AllGather and ReduceScatter."),
         Case("NCCL_ALGO", "allreduce:ring", P5, "error"),
         Case("NCCL_ALGO", "^Tree", P5, None),
         Case("NCCL_ALGO", "broadcast:ring", P5, None),
-        Case("NCCL_ALGO", "ring,tree,nvls", P5, None),
+        Case("NCCL_ALGO", "ring,tree,nvls", P5, "error"),
         Case("NCCL_ALGO", "RING,TREE", P4D, None),
     ],
+    "env-algorithm-none": [
+        Case(
+            "NCCL_ALGO", "Tree", P5, "error", "leaves AllGather, ReduceScatter, Broadcast and Reduce without"
+        ),
+        Case("NCCL_ALGO", "RING,TREE", P5, None),
+    ],
     "env-algorithm-list": [
-        Case("NCCL_ALGO", "RING,TREE", P4D, "warning", "replaces NCCL's choice by message size"),
+        Case("NCCL_ALGO", "RING,TREE", P4D, "warning", "Left alone NCCL chooses by message size"),
         Case("NCCL_ALGO", "RING,TREE", NDV4, "warning"),
         Case("NCCL_ALGO", "RING,TREE", P5, None),
     ],
