@@ -100,6 +100,7 @@ class GpuFabric(pulumi.ComponentResource):
         if self.interconnect is not None:
             exported["interconnect"] = {
                 "link": self.interconnect.link,
+                "nccl": self.interconnect.nccl,
                 "directConnectGatewayId": self.interconnect.direct_connect_gateway_id,
                 "serviceKey": self.interconnect.service_key,
                 "toDo": self.interconnect.to_do,

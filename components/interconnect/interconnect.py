@@ -17,6 +17,7 @@ from gpu_fabric.components.interconnect.addresses import LinkPlan
 from gpu_fabric.components.interconnect.aws_side import AwsEnd, AwsLinkEnd
 from gpu_fabric.components.interconnect.azure_side import WAITING, AzureEnd, AzureLinkEnd, provisioning_state
 from gpu_fabric.components.interconnect.checks import PROVIDERS, exchange_of, gateway_block, planned_links
+from gpu_fabric.components.interconnect.communicators import communicators
 from gpu_fabric.components.interconnect.ends import KnownEnds
 from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
@@ -61,7 +62,9 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
     to_do: pulumi.Output[list[str]]
     """What is to be ordered by hand, in order; empty where nothing is."""
     link: pulumi.Output[dict[str, Any]]
-    """Bandwidth, round trip with its basis, usable bandwidth, gateway, SLA, MTU."""
+    """Bandwidth, round trip with its basis, usable bandwidth, gateway, redundancy, MTU, on-link blocks."""
+    nccl: pulumi.Output[dict[str, Any]]
+    """Settings for the communicator that crosses, as the frameworks take them."""
 
     def __init__(
         self,
@@ -140,12 +143,14 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
                 },
             }
         )
+        self.nccl = later(communicators(numbers.link.bandwidth_gbps))
         self.register_outputs(
             {
                 "service_key": self.service_key,
                 "direct_connect_gateway_id": self.direct_connect_gateway_id,
                 "to_do": self.to_do,
                 "link": self.link,
+                "nccl": self.nccl,
             }
         )
 

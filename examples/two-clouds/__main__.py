@@ -1,4 +1,4 @@
-"""One GPU cluster on each cloud, described in the stack file. There is no link between them yet.
+"""One GPU cluster on each cloud, described in the stack file. There is no link between them.
 
 Makes a VPC, a security group, a role, a placement group, a launch template and an Auto Scaling group on AWS; a resource
 group, a virtual network, a security group, an SSH key pair and a scale set on Azure; a NAT gateway on each. Costs about
