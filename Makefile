@@ -16,7 +16,7 @@ WORKERS ?= auto
 .PHONY: help preview up outputs refresh destroy test test-slow lint format benchmark clouds forget lock clean
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo "  STACK=dev                  the stack; its file is Pulumi.<stack>.yaml"
 	@echo "  CLOUD=simulated|real       simulated clouds (no account), or your own login and the vendors' providers"
@@ -58,6 +58,9 @@ format: .venv/.ready-dev ## Mend the style
 
 benchmark: .venv/.ready-dev ## Preview time and resource counts, side by side
 	@$(BIN)/python -m benchmarks.preview $(ARGS)
+
+preflight.pyz: .venv/.ready ## gpu-fabric-preflight as one file, for nodes without internet
+	@$(BIN)/python -m gpu_fabric.cli preflight --write $@
 
 clouds: .venv/.ready ## What the simulated clouds hold
 	@GPU_FABRIC_REHEARSAL_DB=$(PROJECT)/.rehearsal/clouds.sqlite $(BIN)/python -m gpu_fabric.rehearsal show

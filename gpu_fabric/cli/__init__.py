@@ -19,6 +19,9 @@ COMMANDS: Final = {
     "topology": "The topology file of a node: write, draw, compare, cut down, explain.",
     "lint": "Find what is wrong in NCCL environments and topology files, and mend it.",
     "cloud-init": "The start-up text that installs a node's files.",
+    "hostfile": "The nodes of a fleet, ranks in the order of the network, as each launcher reads them.",
+    "launch": "Commands and files for torchrun, DeepSpeed and Megatron-LM, on one cloud or two.",
+    "preflight": "Prove a node, a cluster or the link between two clouds before the first training step.",
     "plan": "What a stack's fabric will do to step time and cost: the fabric report.",
     "prices": "The prices a plan counts with; refresh them from the clouds' public lists.",
 }

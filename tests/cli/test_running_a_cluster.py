@@ -1,0 +1,163 @@
+"""`hostfile`, `launch` and `preflight` as a person meets them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_fabric.cli import main
+from gpu_fabric.cli.hostfile import FORMATS as OFFERED
+from gpu_fabric.cli.preflight import planned_busbw
+from gpu_fabric.nccl.launch import FORMATS, LaunchNode, aws
+from gpu_fabric.nccl.launch.aws import LiveError
+from tests.nccl.launch.recorded import GUIDS, SHARP, THREE_LAYERS
+
+
+@dataclass(frozen=True)
+class Run:
+    code: int
+    output: str
+    said: str
+
+
+Cli = Callable[..., Run]
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Cli:
+    def run(*arguments: str | Path) -> Run:
+        monkeypatch.setattr(sys, "argv", ["gpu-fabric", *map(str, arguments)])
+        with pytest.raises(SystemExit) as left:
+            main()
+        captured = capsys.readouterr()
+        code = left.value.code
+        return Run(code if isinstance(code, int) else 0, captured.out, captured.err)
+
+    return run
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_every_format_is_offered() -> None:
+    assert set(OFFERED) == set(FORMATS)
+
+
+def test_a_fleets_recorded_topology_orders_its_file(cli: Cli, tmp_path: Path) -> None:
+    rows = [{"address": f"10.0.0.{n}", "id": f"i-{n:017x}", "cloud": "aws"} for n in range(1, 7)]
+    nodes = write(tmp_path / "nodes.json", json.dumps(rows))
+    topology = write(tmp_path / "topology.json", json.dumps(THREE_LAYERS))
+    ran = cli("hostfile", nodes, "--topology", topology)
+    assert (ran.code, ran.said) == (0, "")
+    assert [line.split()[0][-1] for line in ran.output.splitlines()] == ["1", "4", "3", "6", "2", "5"]
+
+
+def test_azures_torsets_order_its_file_and_both_clouds_make_one_list(cli: Cli, tmp_path: Path) -> None:
+    nodes = write(
+        tmp_path / "azure", "10.20.0.1 name=node-b cloud=azure\n10.20.0.2 name=node-a cloud=azure\n"
+    )
+    other = write(tmp_path / "aws", "10.10.0.1 cloud=aws slots=8\n")
+    sharp, guids = write(tmp_path / "topo", SHARP), write(tmp_path / "guids", GUIDS)
+    ran = cli("hostfile", nodes, other, "--torsets", sharp, "--guids", guids, "--format", "plain")
+    assert ran.output.split() == ["10.10.0.1", "10.20.0.2", "10.20.0.1"]
+    assert "note: the place of 1 of 3 nodes in the network is not known (10.10.0.1)" in ran.said
+
+
+def test_live_members_come_from_the_cloud(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def members(**arguments: Any) -> list[LaunchNode]:
+        asked.update(arguments)
+        return [
+            LaunchNode("10.0.0.2", cloud="aws", layers=("b",)),
+            LaunchNode("10.0.0.1", cloud="aws", layers=("c",)),
+        ]
+
+    monkeypatch.setattr(aws, "members", members)
+    ran = cli("hostfile", "--aws-fleet", "train", "--region", "us-east-1", "--format", "plain")
+    assert ran.output == "10.0.0.2\n10.0.0.1\n"
+    assert asked == {"fleet": "train", "instance_ids": [], "region": "us-east-1", "slots": None}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "no nodes: name a FILE, --aws-fleet, --aws-instances or --azure-scale-set"),
+        (["--azure-scale-set", "x"], "--azure-scale-set needs --resource-group and --subscription"),
+        (["--aws-fleet", "x", "--aws-instances", "i-1"], "--aws-fleet and --aws-instances: name one of them"),
+    ],
+)
+def test_a_hostfile_of_nothing_says_what_to_name(cli: Cli, arguments: list[str], says: str) -> None:
+    ran = cli("hostfile", *arguments)
+    assert ran.code == 2
+    assert says in ran.said
+
+
+def test_what_the_cloud_refuses_and_a_list_that_is_none_are_said_without_a_traceback(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(**_: Any) -> list[LaunchNode]:
+        raise LiveError("AWS: UnauthorizedOperation")
+
+    monkeypatch.setattr(aws, "members", refused)
+    assert "AWS: UnauthorizedOperation" in cli("hostfile", "--aws-fleet", "x").said
+    ran = cli("hostfile", write(tmp_path / "n", "10.0.0.1 gpus=8\n"))
+    assert (ran.code, "write `ADDRESS slots=8 cloud=aws`" in ran.said) == (2, True)
+    assert "public addresses" in cli("hostfile", write(tmp_path / "n", "52.95.110.1\n")).said
+
+
+def test_launch_writes_files_and_prints_what_to_run_where(cli: Cli, tmp_path: Path) -> None:
+    nodes = write(tmp_path / "nodes", "10.10.0.1 cloud=aws\n10.20.0.1 cloud=azure\n")
+    ran = cli(
+        "launch", "megatron", "--nodes", nodes, "--tensor", "8", "--pipeline", "2", "--write", tmp_path / "job",
+        "pretrain_gpt.py", "--num-layers", "80",
+    )  # fmt: skip
+    assert ran.code == 0
+    assert "# on 10.10.0.1\n" in ran.output
+    assert "pretrain_gpt.py --num-layers 80 --tensor-model-parallel-size=8" in ran.output
+    assert (tmp_path / "job" / "nccl_communicators.yaml").exists()
+    assert "prove the link with `gpu-fabric-preflight link` first" in ran.said
+    as_json = json.loads(cli("launch", "torchrun", "--nodes", nodes, "--json", "train.py").output)
+    assert [entry["node"] for entry in as_json["commands"]] == ["10.10.0.1", "10.20.0.1"]
+    bad = cli("launch", "megatron", "--nodes", nodes, "--tensor", "8", "pretrain_gpt.py")
+    assert (bad.code, "the boundary between the clouds" in bad.said) == (2, True)
+
+
+def test_preflight_hands_its_arguments_on_and_its_exit_code_back(cli: Cli) -> None:
+    assert "Exit codes: 0 pass or warn" in cli("preflight", "node", "--help").output
+    ran = cli("preflight", "node", "--size", "p5")
+    assert (ran.code, "is not in the catalog" in ran.said) == (64, True)
+    assert "--write FILE" in cli("preflight").output
+
+
+def test_preflight_writes_itself_as_one_file_with_the_planners_predictions(cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "gpu-fabric-preflight"
+    ran = cli("preflight", "--write", path)
+    assert "bytes; needs Python 3.10 or later" in ran.output
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from gpu_fabric.nccl.preflight.expected import expected\n"
+        "print(expected('p5.48xlarge', 'all_reduce', 64, 2**33).busbw)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script, str(path)], capture_output=True, text=True, check=True
+    )
+    assert float(done.stdout) == pytest.approx(
+        planned_busbw("p5.48xlarge", "all_reduce", 64, 2**33), rel=0.01
+    )
+
+
+def test_the_planner_is_asked_for_what_it_knows_and_silent_otherwise() -> None:
+    found = planned_busbw("p5.48xlarge", "all_reduce", 32, 2**33)
+    assert found is not None
+    assert 250 < found < 400
+    assert planned_busbw("no-such-size", "all_reduce", 4, 2**30) is None
