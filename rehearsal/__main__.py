@@ -239,7 +239,10 @@ def provision(database: Path | None, what: str, undo: bool) -> None:
 @click.argument("what")
 @click.pass_obj
 def expire(database: Path | None, what: str) -> None:
-    """Let a hosted connection or virtual interface that nobody accepted run out. WHAT is its id."""
+    """Let a hosted connection or virtual interface that nobody accepted run out. WHAT is its id.
+
+    Both sides forget it, as after the clouds' own deadline: AWS the order, the partner its line.
+    """
     with _by_hand(database) as tx:
         click.echo(partner.expire(tx, what))
 
@@ -259,7 +262,7 @@ def _by_hand(database: Path | None) -> Generator[Transaction]:
 def sessions(database: Path | None, as_json: bool) -> None:
     """List the BGP sessions of private links: up, or down and why."""
     with _store(database).transaction(partner.AWS) as tx:
-        found = link_sessions.sessions(tx, tuple(CLOUDS))
+        found = link_sessions.sessions(tx)
     if as_json:
         click.echo(json.dumps([each.as_dict() for each in found], indent=2))
         return

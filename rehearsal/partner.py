@@ -21,8 +21,10 @@ from .core.faults import Faults
 from .core.store import Transaction
 
 AWS, AZURE = "aws", "azure-native"
+PARTNERS = ("equinix", "megaport")
 CROSS_CONNECT = "crossConnect"
-"""``{"cloud", "target", "port", "router", "routerAsn"}`` under the id of the partner's connection."""
+"""``{"kind", "cloud", "target", "port", "router", "routerAsn"}`` under the id of the partner's connection; ``kind`` is
+that connection's own."""
 ROUTER_SESSION = "routerSession"
 """``{"parentId" (the connection), "localAddress", "peerAddress", "peerAsn", "keyFingerprint", "bfd"}``."""
 Port = Literal["primary", "secondary"]
@@ -214,13 +216,29 @@ def _provision_circuit(tx: Transaction, what: str, undo: bool) -> str:
 
 
 def expire(tx: Transaction, what: str) -> str:
-    """Let an order that nobody accepted run out. Raises :class:`Impossible` where nothing of that id waits."""
+    """Let an order that nobody accepted run out: it goes in AWS, and the partner takes its line back.
+
+    Raises :class:`Impossible` where nothing of that id waits.
+    """
     aws = tx.beside(AWS)
     for kind, waiting in ((aws_kinds.DX_CONNECTION, "ordering"), (aws_kinds.HOSTED_VIF, "confirming")):
         found = aws.get(kind, what)
-        if found is not None:
-            if found["state"] != waiting:
-                raise Impossible(f"{what} is {found['state']}: only what is {waiting} can run out")
-            aws.patch(kind, what, state="rejected")
-            return f"{what}: was {waiting}, is rejected"
+        if found is None:
+            continue
+        if found["state"] != waiting:
+            raise Impossible(f"{what} is {found['state']}: only what is {waiting} can run out")
+        aws.remove(kind, what)
+        lines = [_take_back(tx.beside(name), what) for name in PARTNERS]
+        return f"{what}: was {waiting}, is gone{''.join(lines)}"
     raise Impossible(f"no hosted connection or virtual interface {what}")
+
+
+def _take_back(own: Transaction, target: str) -> str:
+    """Remove the partner's line to the target. Says so, with a comma before it."""
+    said = ""
+    for id, line in own.find(CROSS_CONNECT, target=target):
+        own.remove(line["kind"], id)
+        own.remove(CROSS_CONNECT, id)
+        own.remove_all(ROUTER_SESSION, parentId=id)
+        said += f", and so is {own.cloud} {id}"
+    return said

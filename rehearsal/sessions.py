@@ -51,10 +51,10 @@ class Session:
         return {**asdict(self), "state": "up" if self.up else "down"}
 
 
-def sessions(tx: Transaction, partners: tuple[str, ...]) -> list[Session]:
+def sessions(tx: Transaction) -> list[Session]:
     """Every session of every partner's cross-connects, in the order in which they were made."""
     found = []
-    for name in partners:
+    for name in partner.PARTNERS:
         own = tx.beside(name)
         for id, line in own.find(partner.CROSS_CONNECT):
             router = [each for _, each in own.find(partner.ROUTER_SESSION, parentId=id)]

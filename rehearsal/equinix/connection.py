@@ -221,6 +221,7 @@ def _record(
         partner.CROSS_CONNECT,
         uuid,
         {
+            "kind": CONNECTION,
             "cloud": cloud,
             "target": target,
             "port": port,
@@ -240,20 +241,14 @@ def _status(tx: Transaction, stored: Mapping[str, Any]) -> dict[str, Any]:
     from ..aws.direct_connect import state_of
 
     there = tx.beside(partner.AWS).get(aws_kinds.DX_CONNECTION, stored["providerConnectionId"])
-    state = state_of(there) if there else "deleted"
-    if state in ("available", "down", "pending"):
-        return {
-            "state": "ACTIVE",
-            "operation": {"equinixStatus": "PROVISIONED", "providerStatus": "PROVISIONED"},
-        }
-    if state == "ordering":
+    if there is not None and state_of(there) == "ordering":
         return {
             "state": "PENDING",
             "operation": {"equinixStatus": "PROVISIONED", "providerStatus": "PENDING_APPROVAL"},
         }
     return {
-        "state": "DEPROVISIONED",
-        "operation": {"equinixStatus": "PROVISIONED", "providerStatus": "REJECTED"},
+        "state": "ACTIVE",
+        "operation": {"equinixStatus": "PROVISIONED", "providerStatus": "PROVISIONED"},
     }
 
 

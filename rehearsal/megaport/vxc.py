@@ -54,7 +54,14 @@ def create(call: Call) -> Made:
     tx.put(
         partner.CROSS_CONNECT,
         uid,
-        {"cloud": cloud, "target": target, "port": way, "router": router_uid, "routerAsn": router["asn"]},
+        {
+            "kind": VXC,
+            "cloud": cloud,
+            "target": target,
+            "port": way,
+            "router": router_uid,
+            "routerAsn": router["asn"],
+        },
     )
     _peer(call, uid)
     return Made(
@@ -199,9 +206,8 @@ def update(call: Call) -> dict[str, Any]:
 
 def delete(call: Call) -> None:
     tx, target = call.tx, call.old["target"]
-    line = tx.need(partner.CROSS_CONNECT, call.id)
     try:
-        if line["cloud"] == partner.AZURE:
+        if target.startswith("/"):
             partner.release_circuit(tx, target, by=call.id, faults=call.faults)
         elif target.startswith("dxvif-"):
             tx.beside(partner.AWS).remove(aws_kinds.HOSTED_VIF, target)

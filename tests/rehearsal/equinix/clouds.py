@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from gpu_fabric.rehearsal import sessions
-from gpu_fabric.rehearsal.clouds import CLOUDS
 
 from ..aws import link as aws_link
 from ..azure import link as azure_link
@@ -102,7 +101,7 @@ class Clouds:
         with self.equinix.store.transaction("equinix") as tx:
             return {
                 f"{each.cloud}{'/' if each.port else ''}{each.port}": each.reasons
-                for each in sessions.sessions(tx, tuple(CLOUDS))
+                for each in sessions.sessions(tx)
             }
 
     def set_circuit(self, state: str) -> None:

@@ -468,17 +468,41 @@ def test_an_order_that_nobody_accepted_runs_out(clouds):
     assert command(clouds, "provision", id)[1] == (
         f"Error: {id} is ordering: its owner has to accept it (ConnectionConfirmation)\n"
     )
-    assert command(clouds, "expire", id) == (0, f"{id}: was ordering, is rejected\n")
-    assert command(clouds, "expire", id) == (
-        1,
-        f"Error: {id} is rejected: only what is ordering can run out\n",
-    )
-    after = clouds.equinix.refresh("to-aws")
-    assert (after["state"], after["operation"]["providerStatus"]) == ("DEPROVISIONED", "REJECTED")
+    assert command(clouds, "expire", id) == (0, f"{id}: was ordering, is gone, and so is equinix {line.id}\n")
+    assert command(clouds, "expire", id) == (1, f"Error: no hosted connection or virtual interface {id}\n")
     assert f"Connection ID {id} does not exist." in aws_link.refused(
         clouds.aws, aws_link.CONFIRMATION, "yes", connectionId=id
     )
-    clouds.equinix.destroy("to-aws")
+    # A refresh finds it gone, and the next up orders anew: nothing is doubled.
+    assert clouds.equinix.refresh("to-aws") is None
+    again = clouds.up(CONNECTION, "to-aws", clouds.to_aws())
+    ordered = [each["id"] for each in clouds.aws.store.dump("aws") if each["kind"] == aws_link.CONNECTION]
+    assert ordered == [again["zSide"]["accessPoint"]["providerConnectionId"]]
+
+
+def test_what_was_accepted_does_not_run_out(clouds):
+    line = clouds.up(CONNECTION, "to-aws", clouds.to_aws())
+    id = line["zSide"]["accessPoint"]["providerConnectionId"]
+    clouds.aws.up(aws_link.CONFIRMATION, "yes", connectionId=id)
+    assert command(clouds, "expire", id) == (
+        1,
+        f"Error: {id} is available: only what is ordering can run out\n",
+    )
+
+
+@pytest.mark.parametrize("token", [CONNECTION, PROTOCOL])
+def test_a_lost_answer_after_the_order_leaves_a_half_made_line_that_the_next_up_keeps(clouds, faults, token):
+    """The provider knows the id once the order is in: it is the wait that fails."""
+    line = None if token == CONNECTION else clouds.up(CONNECTION, "to-azure", clouds.to_azure())
+    inputs = clouds.to_azure() if line is None else clouds.direct(line, "192.168.15.17/30")
+    faults(fail=[{"type": token, "when": "partial", "code": "EQ-SIMULATED", "message": "timeout"}])
+    with pytest.raises(Failed, match="timeout") as failed:
+        clouds.up(token, "half", inputs)
+    clouds.equinix.resources["half"] = clouds.equinix.known_from(failed.value, token, "half")
+    faults()
+    assert clouds.equinix.update("half")["uuid"] == clouds.equinix.resources["half"].id
+    assert held(clouds, "equinix").count(token) == 1
+    assert clouds.equinix.diff(token, "half", inputs).changes == []
 
 
 def test_the_command_line_shows_the_sessions(clouds):

@@ -13,7 +13,7 @@ import pytest
 from pulumi.runtime.proto import provider_pb2
 
 from gpu_fabric.rehearsal import sessions
-from gpu_fabric.rehearsal.clouds import CLOUDS, load
+from gpu_fabric.rehearsal.clouds import load
 from gpu_fabric.rehearsal.core.provider import Provider
 from gpu_fabric.rehearsal.core.values import UNKNOWN, plain
 
@@ -92,7 +92,7 @@ class Link:
 
     def sessions(self) -> dict[str, tuple[str, ...]]:
         with self.engine.store.transaction("megaport") as tx:
-            return {each.cloud: each.reasons for each in sessions.sessions(tx, tuple(CLOUDS))}
+            return {each.cloud: each.reasons for each in sessions.sessions(tx)}
 
 
 def mcr(**change: Any) -> dict[str, Any]:
