@@ -75,10 +75,12 @@ def _rows(model: type[BaseModel], path: str) -> Iterator[str]:
                     if not row.startswith(f"| `{key}.kind`"):
                         yield row.removesuffix(" |") + f" (`kind: {kind}`) |"
             continue
+        about = " ".join((field.description or "").split())
         if below:
+            if str in leaf_types(field.annotation):
+                yield f"| `{key}` | {_default(field)} | {about} |"
             yield from _rows(below[0], key)
             continue
-        about = " ".join((field.description or "").split())
         choices = _choices(field.annotation)
         text = " ".join(filter(None, [f"One of {', '.join(choices)}." if choices else "", about]))
         yield f"| `{key}` | {_default(field)} | {text} |"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from gpu_fabric.components.config import FabricSettings
 from gpu_fabric.components.node_files import node_files
 from gpu_fabric.nccl.environment import Environment
-from gpu_fabric.planning.price import load_table
+from gpu_fabric.planning.price import PriceTable, load_table
 from gpu_fabric.planning.price.table import cache_path
 from gpu_fabric.planning.report import AddressRow, FabricReport, report
 
@@ -58,15 +58,22 @@ def _environments(settings: FabricSettings) -> dict[str, Environment]:
     return found
 
 
-def fabric_report(settings: FabricSettings) -> FabricReport:
-    """The report of what the stack file describes, with what this program knows beside it."""
-    environments = _environments(settings)
+def fabric_report(
+    settings: FabricSettings,
+    *,
+    prices: PriceTable | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> FabricReport:
+    """The report of what the stack file describes, with what this program knows beside it.
+
+    `prices`: by default the published ones, refreshed ones before them.
+    """
     return report(
         settings.spec,
-        prices=load_table(cache=cache_path()),
-        environments=environments,
+        prices=prices or load_table(cache=cache_path()),
+        environments=_environments(settings),
         addresses=list(_addresses(settings)),
-        findings=[finding for one in environments.values() for finding in one.findings],
+        progress=progress,
         simulated=os.environ.get("GPU_FABRIC_CLOUD") == "simulated",
     )
 

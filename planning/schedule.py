@@ -15,6 +15,7 @@ import heapq
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from gpu_fabric.planning.errors import PlanningError
@@ -75,27 +76,42 @@ class Timeline:
         return 1 - sum(self.busy) / (len(self.busy) * self.seconds) if self.seconds else 0.0
 
 
-def _order(stage: int, stages: int, schedule: Schedule) -> list[tuple[bool, int, int]]:
-    """(backward, chunk, microbatch) of one stage in the order it runs them."""
+Order = Sequence[tuple[bool, int, int]]
+"""(backward, chunk, microbatch) of one stage in the order it runs them."""
+
+REMEMBERED = 8_192
+"""Passes of a stage up to which its order is kept: a search runs few schedules, many times."""
+
+
+def _order(stage: int, stages: int, schedule: Schedule) -> Order:
+    short = schedule.microbatches * schedule.virtual <= REMEMBERED
+    return _remembered_order(stage, stages, schedule) if short else _new_order(stage, stages, schedule)
+
+
+@lru_cache(maxsize=128)
+def _remembered_order(stage: int, stages: int, schedule: Schedule) -> Order:
+    return _new_order(stage, stages, schedule)
+
+
+def _new_order(stage: int, stages: int, schedule: Schedule) -> Order:
     m, v = schedule.microbatches, schedule.virtual
     total = m * v
 
-    def unit(index: int, backward: bool) -> tuple[int, int]:
+    def unit(index: int, backward: bool) -> tuple[bool, int, int]:
         """The chunk and microbatch of the index-th forward (or backward) pass of a stage."""
         if v == 1:
-            return 0, index
+            return backward, 0, index
         round_, place = divmod(index, stages * v)
         chunk = place // stages
-        microbatch = round_ * stages + place % stages
-        return (v - 1 - chunk if backward else chunk), microbatch
+        return backward, (v - 1 - chunk if backward else chunk), round_ * stages + place % stages
 
     warmup = stages - stage - 1 if v == 1 else 2 * (stages - stage - 1) + (v - 1) * stages
     warmup = min(total, warmup + (schedule.extra_in_flight if stage < schedule.cut else 0))
-    order = [(False, *unit(index, False)) for index in range(warmup)]
+    order = [unit(index, False) for index in range(warmup)]
     for index in range(total - warmup):
-        order.append((False, *unit(warmup + index, False)))
-        order.append((True, *unit(index, True)))
-    order.extend((True, *unit(index, True)) for index in range(total - warmup, total))
+        order.append(unit(warmup + index, False))
+        order.append(unit(index, True))
+    order.extend(unit(index, True) for index in range(total - warmup, total))
     return order
 
 
@@ -211,6 +227,21 @@ def makespan(stages: Sequence[StageTime], hops: Mapping[tuple[int, int], Hop], s
     return _run(stages, hops, schedule)[0]
 
 
+Arrivals = list[list[list[list[float | None]]]]
+
+
+def _way(
+    stage: int, backward: bool, chunk: int, arrivals: Arrivals, hops: Mapping[tuple[int, int], Hop]
+) -> tuple[int, list[float | None], Hop | None] | None:
+    """The stage that an output goes to, where its arrival is noted, and the hop between; None at the end."""
+    target = _successor(stage, backward, chunk, len(arrivals), len(arrivals[0][0]))
+    if target is None:
+        return None
+    to_stage, to_backward, to_chunk = target
+    hop = hops.get((stage, to_stage)) if to_stage != stage else None
+    return to_stage, arrivals[to_stage][to_backward][to_chunk], hop
+
+
 def _run(
     stages: Sequence[StageTime], hops: Mapping[tuple[int, int], Hop], schedule: Schedule
 ) -> tuple[float, list[float]]:
@@ -221,10 +252,17 @@ def _run(
         raise ValueError("two stages share a link: use simulate")
     orders = [_order(stage, count, schedule) for stage in range(count)]
     # Arrival of each input, by stage, direction and chunk; None until it is known.
-    arrivals: list[list[list[list[float | None]]]] = [
+    arrivals: Arrivals = [
         [[[None] * total for _ in range(virtual)] for _ in (False, True)] for _ in range(count)
     ]
     arrivals[0][False][0] = [0.0] * total
+    targets = [
+        [
+            [_way(stage, backward, chunk, arrivals, hops) for chunk in range(virtual)]
+            for backward in (False, True)
+        ]
+        for stage in range(count)
+    ]
     done: list[float] = []
     free = [0.0] * count
     position = [0] * count
@@ -236,26 +274,26 @@ def _run(
         stage = waiting.popleft()
         queued[stage] = False
         own, order, now, index = arrivals[stage], orders[stage], free[stage], position[stage]
+        cost, ways = costs[stage], targets[stage]
         while index < len(order):
             backward, chunk, microbatch = order[index]
             arrival = own[backward][chunk][microbatch]
             if arrival is None:
                 break
             index += 1
-            now = (arrival if arrival > now else now) + costs[stage][backward]
-            target = _successor(stage, backward, chunk, count, virtual)
-            if target is None:
+            now = (arrival if arrival > now else now) + cost[backward]
+            way = ways[backward][chunk]
+            if way is None:
                 done.append(now)
                 continue
-            to_stage, to_backward, to_chunk = target
+            to_stage, inbox, hop = way
             due = now
-            hop = hops.get((stage, to_stage))
-            if hop is not None and to_stage != stage:
+            if hop is not None:
                 left = link_free[stage, to_stage]
                 left = (left if left > now else now) + hop.transfer
                 link_free[stage, to_stage] = left
                 due = left + hop.latency
-            arrivals[to_stage][to_backward][to_chunk][microbatch] = due
+            inbox[microbatch] = due
             if to_stage != stage and not queued[to_stage]:
                 queued[to_stage] = True
                 waiting.append(to_stage)

@@ -1,14 +1,17 @@
 """What the planner is asked: clusters, the link between them and the training, read from a stack file.
 
-The stack file's own model (`components/config.py`) rules over the whole file; here only what a plan needs is read,
-and keys of other subjects are left alone.
+The stack file's own model (`components/config.py`) rules over the whole file; here only what a plan needs is read.
+Keys of other subjects inside a section are left alone; an unknown section is refused.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
+from reprlib import Repr
 from typing import Any, Literal
 
 import yaml
@@ -25,19 +28,28 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from gpu_fabric.nccl.hardware import Cloud, NodeSize, UnknownSizeError, load_sizes
+from gpu_fabric.planning.custom_model import CustomModel
 from gpu_fabric.planning.errors import PlanningError, UnknownNameError
+from gpu_fabric.planning.files import text_of
 from gpu_fabric.planning.layout import Layout, Precision, Training
 from gpu_fabric.planning.link import DEFAULT_FLOWS, LinkModel
 from gpu_fabric.planning.regions import region_pair
-from gpu_fabric.planning.transformer import Transformer, get_model, transformer_from_row
+from gpu_fabric.planning.transformer import Transformer, get_model
 
 FABRIC_KEY = "gpu-fabric:fabric"
+MOST_NODES = 100_000
+"""Of one cluster: far above what a placement holds."""
+MOST_SEQUENCES = 1 << 24
+"""Of one step."""
+MOST_TOKENS = 1 << 27
+"""Of one sequence."""
 
 
 class _Spec(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="ignore",
+        allow_inf_nan=False,
         alias_generator=to_camel,
         populate_by_name=True,
         use_attribute_docstrings=True,
@@ -49,10 +61,53 @@ class CapacitySpec(_Spec):
     """How the nodes are bought: decides their price."""
 
 
+class RootVolumeSpec(_Spec):
+    """`aws.rootVolume`: what a gp3 volume is billed by. The defaults are those of the stack file."""
+
+    size_gib: int = Field(default=1000, ge=1, le=1 << 16)
+    iops: int = Field(default=16_000, ge=1, le=1 << 20)
+    throughput_mibps: int = Field(default=1_000, ge=1, le=1 << 20)
+
+
+class NetworkSpec(_Spec):
+    """`network` of a cluster: which gateways it is billed for."""
+
+    internet: Literal["nat", "endpoints", "none"] | None = None
+    vpc_id: Any = None
+    subnet_id: Any = None
+    bastion: bool = False
+
+    @property
+    def adopted(self) -> bool:
+        """Whether the network exists already, and nothing of it is billed to this stack."""
+        return self.vpc_id is not None or self.subnet_id is not None
+
+    @property
+    def has_nat(self) -> bool:
+        return not self.adopted and self.internet in (None, "nat")
+
+    @property
+    def has_endpoints(self) -> bool:
+        return not self.adopted and self.internet == "endpoints"
+
+    @property
+    def has_bastion(self) -> bool:
+        return not self.adopted and self.bastion
+
+
+class NcclSpec(_Spec):
+    """`nccl` of a cluster."""
+
+    environment: dict[str, str] = Field(default_factory=dict)
+    """Variables of the user's, which win over ours."""
+
+
 class _ClusterSpec(_Spec):
-    nodes: int = Field(ge=1)
+    nodes: int = Field(ge=1, le=MOST_NODES)
     capacity: CapacitySpec = CapacitySpec()
     region: str | None = None
+    network: NetworkSpec = NetworkSpec()
+    nccl: NcclSpec = NcclSpec()
 
 
 class AwsClusterSpec(_ClusterSpec):
@@ -60,6 +115,7 @@ class AwsClusterSpec(_ClusterSpec):
 
     instance_type: str
     zone: str | None = None
+    root_volume: RootVolumeSpec = RootVolumeSpec()
 
     @field_validator("instance_type")
     @classmethod
@@ -94,15 +150,29 @@ def _known_size(value: str, cloud: Cloud, info: ValidationInfo) -> str:
     return value
 
 
+class CircuitSpec(_Spec):
+    """`interconnect.circuit`: what an ExpressRoute circuit is billed by."""
+
+    tier: Literal["Local", "Standard", "Premium"] = "Standard"
+    family: Literal["MeteredData", "UnlimitedData"] = "MeteredData"
+
+    @property
+    def metered(self) -> bool:
+        """Whether what leaves Azure is billed by volume; never on a Local circuit."""
+        return self.family == "MeteredData" and self.tier != "Local"
+
+
 class LinkSpec(_Spec):
     """`interconnect:` of the stack file."""
 
     partner: Literal["equinix", "megaport", "manual", "native"] = "equinix"
-    bandwidth_mbps: int = Field(ge=50)
-    rtt_ms: float | None = Field(default=None, gt=0)
+    redundancy: Literal["none", "circuit"] = "none"
+    circuit: CircuitSpec = CircuitSpec()
+    bandwidth_mbps: int = Field(ge=50, le=10_000_000)
+    rtt_ms: float | None = Field(default=None, gt=0, le=60_000)
     """Measured round-trip time; without it the region pair's estimate is used."""
     loss: float = Field(default=0.0, ge=0, lt=1)
-    flows: int = Field(default=DEFAULT_FLOWS, ge=1)
+    flows: int = Field(default=DEFAULT_FLOWS, ge=1, le=4_096)
 
 
 class LayoutHints(_Spec):
@@ -148,39 +218,36 @@ class TrainingSpec(_Spec):
         use_attribute_docstrings=True,
     )
 
-    model: str | dict[str, Any] = "llama-3-70b"
+    model: str | CustomModel = "llama-3-70b"
     """A model of the library (docs/planning.md), or a table with the shape of your own."""
-    sequence: int = Field(default=8192, ge=1)
+    sequence: int = Field(default=8192, ge=1, le=MOST_TOKENS)
     """Tokens of one sequence."""
-    global_batch: int = Field(default=1024, ge=1)
+    global_batch: int = Field(default=1024, ge=1, le=MOST_SEQUENCES)
     """Sequences of one step, over all GPUs."""
     precision: Precision = Precision.BF16
     """Of the matrix products."""
     layout: LayoutHints = LayoutHints()
 
-    @field_validator("model")
+    @field_validator("model", mode="before")
     @classmethod
-    def _known(cls, value: str | dict[str, Any]) -> str | dict[str, Any]:
-        try:
-            shape_of(value)
-        except UnknownNameError as error:
-            raise ValueError(str(error)) from None
-        except TypeError as error:
-            raise ValueError(
-                f"a custom model needs layers, hidden, ffn, heads, kv_heads, vocab and source: {error}"
-            ) from None
-        return value
+    def _known(cls, value: Any) -> str | CustomModel:
+        if isinstance(value, str):
+            try:
+                get_model(value)
+            except UnknownNameError as error:
+                raise ValueError(str(error)) from None
+            return value
+        if not isinstance(value, Mapping | CustomModel):
+            raise ValueError("is neither the name of a model nor a table; give one of both")  # noqa: TRY004
+        return CustomModel.model_validate(value)
+
+    @property
+    def shape(self) -> Transformer:
+        """The library's model of that name, or the user's own."""
+        return get_model(self.model) if isinstance(self.model, str) else self.model.to_transformer()
 
     def to_training(self) -> Training:
-        return Training(shape_of(self.model), self.sequence, self.global_batch, self.precision)
-
-
-def shape_of(model: str | dict[str, Any]) -> Transformer:
-    """A library model by name, or a custom shape."""
-    if isinstance(model, str):
-        return get_model(model)
-    fields = dict(model)
-    return transformer_from_row(fields.pop("name", "custom"), fields)
+        return Training(self.shape, self.sequence, self.global_batch, self.precision)
 
 
 @dataclass(frozen=True)
@@ -191,6 +258,11 @@ class Cluster:
     nodes: int
     region: str | None = None
     capacity: str = "onDemand"
+    network: NetworkSpec = field(default_factory=NetworkSpec)
+    root_volume: RootVolumeSpec | None = None
+    """Of AWS; Azure's disks have no price in the table."""
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """NCCL variables of the user's."""
 
     @property
     def cloud(self) -> Cloud:
@@ -231,7 +303,15 @@ class FabricSpec(_Spec):
             (self.azure, self.azure.vm_size if self.azure else ""),
         )
         self._found = tuple(
-            Cluster(sizes[name], part.nodes, part.region, part.capacity.kind)
+            Cluster(
+                sizes[name],
+                part.nodes,
+                part.region,
+                part.capacity.kind,
+                part.network,
+                part.root_volume if isinstance(part, AwsClusterSpec) else None,
+                part.nccl.environment,
+            )
             for part, name in given
             if part is not None
         )
@@ -260,22 +340,85 @@ class FabricSpec(_Spec):
 UNKNOWN_RTT_MS = 10.0
 
 
+_REPR = Repr()
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 60
+
+
+def _short(value: Any) -> str:
+    """A value as a message shows it: short, however deep or long the file is."""
+    text = _REPR.repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}…"
+
+
 def _path(location: tuple[int | str, ...], root: str) -> str:
     names = [root, *(str(part) for part in location)]
     return ".".join(name for name in names if name)
 
 
+def _message(item: Mapping[str, Any]) -> str:
+    """What is wrong and what to do, of one of pydantic's errors."""
+    context = item.get("ctx", {})
+    match item["type"]:
+        case "value_error":
+            return str(context["error"])
+        case "missing":
+            return "is required; add it"
+        case "extra_forbidden":
+            return "is not a key that is known here; correct it, or remove it"
+        case "less_than_equal":
+            return f"{_short(item['input'])} is too large; give at most {context['le']}"
+        case "greater_than_equal":
+            return f"{_short(item['input'])} is too small; give at least {context['ge']}"
+    return f"{item['msg']}; got {_short(item['input'])}"
+
+
 def problems_of(error: ValidationError, root: str = "fabric") -> list[str]:
     """One line a problem, with its path in the stack file."""
-    lines = []
-    for item in error.errors():
-        message = item["msg"].removeprefix("Value error, ")
-        if item["type"] == "missing":
-            message = "is required; add it"
-        elif item["type"] not in {"value_error"}:
-            message = f"{message}; got {item['input']!r}"
-        lines.append(f"{_path(item['loc'], root)}: {message}")
-    return lines
+    return [f"{_path(item['loc'], root)}: {_message(item)}" for item in error.errors(include_url=False)]
+
+
+SECTIONS = ("aws", "azure", "interconnect", "training", "sizes")
+"""Keys under `fabric`; `sizes` is read by whoever reads the rest of the file."""
+
+
+def _unknown_sections(data: Mapping[Any, Any]) -> list[str]:
+    problems = []
+    for key in data:
+        if key in SECTIONS:
+            continue
+        near = get_close_matches(str(key), SECTIONS, n=1, cutoff=0.6)
+        hint = f"did you mean `{near[0]}`? " if near else ""
+        problems.append(
+            f"fabric.{_short(key).strip(chr(39))}: is not a key that is known here; {hint}"
+            f"known keys: {', '.join(SECTIONS)}"
+        )
+    return problems
+
+
+_REGION = re.compile(r"[a-z]+(?:-[a-z]+)+-\d+")
+"""The region at the start of a zone's name: us-east-1a, and us-west-2-lax-1a of a local zone."""
+
+
+def _with_regions(
+    data: Mapping[Any, Any], aws_region: str | None, azure_location: str | None
+) -> tuple[dict[str, Any], list[str]]:
+    """The sections with their regions filled in, and what does not agree."""
+    document = {key: data[key] for key in SECTIONS if key in data and data[key] is not None}
+    problems = []
+    for cloud, region in (("aws", aws_region), ("azure", azure_location)):
+        section = document.get(cloud)
+        if not isinstance(section, Mapping):
+            continue
+        own = section.get("region") or section.get("location")
+        zone = section.get("zone") if cloud == "aws" else None
+        found = _REGION.match(zone) if isinstance(zone, str) else None
+        if found is not None and region is not None and found[0] != region:
+            problems.append(
+                f"fabric.aws.zone: {zone} is a zone of {found[0]}, and aws:region is {region}; give a zone of "
+                f"{region}, or set aws:region to {found[0]}"
+            )
+        document[cloud] = {**section, "region": own or (found[0] if found else region)}
+    return document, problems
 
 
 def fabric_spec(
@@ -290,41 +433,71 @@ def fabric_spec(
 
     Raises `PlanningError` with every problem at once.
     """
-    document = {**data, "name": name}
-    for cloud, region in (("aws", aws_region), ("azure", azure_location)):
-        section = document.get(cloud)
-        if isinstance(section, Mapping):
-            zone = section.get("zone")
-            own = section.get("region") or section.get("location")
-            from_zone = zone.rstrip("abcdef") if cloud == "aws" and isinstance(zone, str) else None
-            document[cloud] = {**section, "region": own or from_zone or region}
+    document, disagreeing = _with_regions(data, aws_region, azure_location)
+    problems = [*_unknown_sections(data), *disagreeing]
     try:
-        return FabricSpec.model_validate(document, context={"sizes": sizes or {}})
+        spec = FabricSpec.model_validate({**document, "name": name}, context={"sizes": sizes or {}})
     except ValidationError as error:
-        raise PlanningError(problems_of(error)) from None
+        raise PlanningError([*problems, *problems_of(error)]) from None
+    if problems:
+        raise PlanningError(problems)
+    return spec
+
+
+@dataclass(frozen=True)
+class StackFile:
+    """What a plan reads of a Pulumi stack file."""
+
+    name: str
+    fabric: Mapping[str, Any]
+    """The value of `gpu-fabric:fabric`."""
+    aws_region: str | None
+    azure_location: str | None
+
+    def spec(self, *, own_sizes: Callable[[Any], Mapping[str, NodeSize]] = lambda _: {}) -> FabricSpec:
+        """The planner's part; `own_sizes` reads the `sizes` mapping. Raises `PlanningError`."""
+        return fabric_spec(
+            self.fabric,
+            aws_region=self.aws_region,
+            azure_location=self.azure_location,
+            name=self.name,
+            sizes=own_sizes(self.fabric["sizes"]) if "sizes" in self.fabric else None,
+        )
+
+
+def stack_file(path: Path) -> StackFile:
+    """A Pulumi stack file, its sections unread.
+
+    Raises `PlanningError` for a file that is missing, too large, no YAML, or without a fabric.
+    """
+    text = text_of(path, "a stack file")
+    try:
+        document = yaml.safe_load(text)
+    except RecursionError:
+        raise PlanningError([f"{path}: is nested too deeply; give a stack file"]) from None
+    except (yaml.YAMLError, ValueError) as error:
+        # Dates and numbers that YAML allows and Python does not are ValueErrors.
+        reason = " ".join(str(error).split())[:300]
+        raise PlanningError([f"{path}: is no YAML ({reason}); correct it"]) from None
+    config = document.get("config") if isinstance(document, Mapping) else None
+    if not isinstance(config, Mapping) or not isinstance(config.get(FABRIC_KEY), Mapping):
+        raise PlanningError([f"{path}: config has no mapping {FABRIC_KEY!r}; describe the fabric there"])
+    keys = {"aws:region": config.get("aws:region")}
+    key = "azure-native:location" if config.get("azure-native:location") else "azure:location"
+    keys[key] = config.get(key)
+    wrong = [
+        f"{path}: config.{name} is not text; give the name of a region"
+        for name, value in keys.items()
+        if not isinstance(value, str | None)
+    ]
+    if wrong:
+        raise PlanningError(wrong)
+    stem = path.name.removeprefix("Pulumi.").removesuffix(".yaml").removesuffix(".yml")
+    return StackFile(stem, config[FABRIC_KEY], keys["aws:region"], keys[key])
 
 
 def read_stack_file(
     path: Path, *, own_sizes: Callable[[Any], Mapping[str, NodeSize]] = lambda _: {}
 ) -> FabricSpec:
-    """The spec of a Pulumi stack file; `own_sizes` reads its `sizes` mapping.
-
-    Raises `PlanningError` for a file that is missing, no YAML, or incomplete.
-    """
-    try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise PlanningError([f"{path}: cannot be read ({error.strerror}); give a stack file"]) from None
-    except yaml.YAMLError as error:
-        raise PlanningError([f"{path}: is no YAML ({' '.join(str(error).split())}); correct it"]) from None
-    config = document.get("config") if isinstance(document, Mapping) else None
-    if not isinstance(config, Mapping) or not isinstance(config.get(FABRIC_KEY), Mapping):
-        raise PlanningError([f"{path}: config has no mapping {FABRIC_KEY!r}; describe the fabric there"])
-    stem = path.name.removeprefix("Pulumi.").removesuffix(".yaml").removesuffix(".yml")
-    return fabric_spec(
-        config[FABRIC_KEY],
-        aws_region=config.get("aws:region"),
-        azure_location=config.get("azure-native:location") or config.get("azure:location"),
-        name=stem,
-        sizes=own_sizes(config[FABRIC_KEY]["sizes"]) if "sizes" in config[FABRIC_KEY] else None,
-    )
+    """The spec of a Pulumi stack file; `own_sizes` reads its `sizes` mapping. Raises `PlanningError`."""
+    return stack_file(path).spec(own_sizes=own_sizes)

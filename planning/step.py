@@ -29,6 +29,8 @@ from gpu_fabric.planning.schedule import (
 from gpu_fabric.planning.traffic import Dimension, Traffic, When, pipeline_bytes, stage_traffic
 
 TERA = 1e12
+EXACT_OPERATIONS = 1 << 18
+"""Passes through a stage up to which a pipeline is run whole; a longer one keeps its pace (some percent off)."""
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,7 @@ def estimate_step(
     """Step time of `layout`. The caller has checked that it divides (`layout_problems`) and fits (`memory_problem`).
 
     `exact=False` simulates only the start of a long pipeline and continues at its pace, without the share of the
-    pipeline's transfers in the parts: for a search.
+    pipeline's transfers in the parts: for a search. More than `EXACT_OPERATIONS` are never run whole.
     """
     known = constants or step_constants()
     layers = split or split_layers(training.model, layout.pipeline)
@@ -265,10 +267,13 @@ def estimate_step(
     else:
         hops, crossing = _hops(training, layout, placement)
         if exact:
+            operations = microbatches * layout.pipeline * layout.virtual
             shared = layout.virtual > 1 and placement.cut > 0
+            whole = makespan if operations <= EXACT_OPERATIONS else steady_seconds
             timeline = simulate(times, hops, schedule) if shared or keep_timeline else None
-            pipeline = timeline.seconds if timeline else makespan(times, hops, schedule)
-            free = makespan(times, {}, schedule)
+            pipeline = timeline.seconds if timeline else whole(times, hops, schedule)
+            # Only tells transfers from bubble; the pace of a short run is enough for that, and several times faster.
+            free = steady_seconds(times, {}, schedule)
         else:
             pipeline = free = steady_seconds(times, hops, schedule)
     optimizer = max(

@@ -14,8 +14,15 @@ from gpu_fabric.cli.options import json_option
 
 if TYPE_CHECKING:
     from gpu_fabric.nccl.hardware import NodeSize
+    from gpu_fabric.planning.price import PriceTable
+    from gpu_fabric.planning.report import FabricReport
+    from gpu_fabric.planning.spec import StackFile
 
 FORMATS = ("md", "html", "json")
+WITHOUT_PULUMI = (
+    "Pulumi is not installed here, so the rest of the stack file was not read: its rules, the address plan and the "
+    "choice of topology file. Install gpu-fabric[aws] or gpu-fabric[azure]."
+)
 
 
 @click.command("plan")
@@ -45,17 +52,17 @@ def command(
     """What the fabric of STACK_FILE (such as Pulumi.dev.yaml) will do to step time and cost, before it is bought.
 
     Searches layouts over both clouds, predicts collectives and step time, and adds up what has a known price. Ends
-    with exit code 1 when the training fits nowhere; the report then says what would fit.
+    with exit code 1 when the training fits nowhere, and when `pulumi preview` would refuse the file; the report says
+    why, and what would do.
     """
     from gpu_fabric.planning.price import load_table
     from gpu_fabric.planning.price.table import cache_path
-    from gpu_fabric.planning.report import report
-    from gpu_fabric.planning.spec import read_stack_file
+    from gpu_fabric.planning.spec import stack_file as read_file
 
-    spec = read_stack_file(stack_file, own_sizes=_own_sizes)
+    file = read_file(stack_file)
     prices = load_table(cache=cache_path(), own=own_prices)
     with _progress() as say:
-        made = report(spec, prices=prices, progress=say)
+        made = _report(file, prices, say)
     suffix = output.suffix.removeprefix(".") if output is not None else ""
     chosen = "json" if as_json else format_ or (suffix if suffix in FORMATS else "md")
     text = {"md": made.markdown, "html": made.html, "json": made.json}[chosen]()
@@ -64,10 +71,34 @@ def command(
     else:
         output.write_text(text, encoding="utf-8")
         click.echo(f"wrote {output}", err=True)
-    if made.plan is None:
-        for problem in made.problems:
-            click.echo(f"{click.style('error', fg='red')}: {problem}", err=True)
+    refusals = [*made.refused, *(made.problems if made.plan is None else ())]
+    for problem in refusals:
+        click.echo(f"{click.style('error', fg='red')}: {problem}", err=True)
+    if refusals:
         sys.exit(1)
+
+
+def _report(file: StackFile, prices: PriceTable, progress: Callable[[str], None]) -> FabricReport:
+    """The report of the whole file as the stack's program reads it; of the planner's part where Pulumi is missing."""
+    from gpu_fabric.planning.report import report
+
+    spec = file.spec(own_sizes=_own_sizes)
+    try:
+        from gpu_fabric.components.config import read_fabric
+        from gpu_fabric.components.problems import InvalidInputError
+        from gpu_fabric.components.report import fabric_report
+    except ModuleNotFoundError as missing:
+        if missing.name != "pulumi":
+            raise
+        return report(spec, prices=prices, notes=(WITHOUT_PULUMI,), progress=progress)
+    try:
+        settings = read_fabric(
+            file.fabric, aws_region=file.aws_region, azure_location=file.azure_location, name=file.name
+        )
+    except InvalidInputError as error:
+        refused = [str(problem) for problem in error.problems]
+        return report(spec, prices=prices, refused=refused, progress=progress)
+    return fabric_report(settings, prices=prices, progress=progress)
 
 
 def _own_sizes(rows: Any) -> Mapping[str, NodeSize]:

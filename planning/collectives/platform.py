@@ -53,8 +53,12 @@ def platform_of(size: NodeSize | str) -> Platform:
     transport = transport_of(node)
     line = node.fabric_gbps if node.fabric is not Fabric.SOCKETS else ip_gbps
     if line <= 0:
+        way = node.unsupported_reason or "Use a size with a fabric."
         raise PlanningError(
-            [f"{node.name}: the catalog states no network rate; give fabric_ports and fabric_port_gbps"]
+            [
+                f"{node.name}: no rate of its network is known, so nothing can be predicted. {way} Or describe the "
+                "size under fabric.sizes with its `ethernetGbps`."
+            ]
         )
     return Platform(
         name=node.name,

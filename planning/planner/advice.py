@@ -65,7 +65,29 @@ def advice_for(training: Training, split: Candidate, link: LinkModel, spec: Fabr
     return sorted((item for item in advice if item.gain > 0.005), key=lambda item: -item.gain)
 
 
-def verdict_on(single: Sequence[Candidate], split: Candidate | None, link: LinkModel | None) -> str:
+def without_loss(single: Sequence[Candidate], split: Candidate) -> float:
+    """Seconds of a step if each cloud kept, in the split, the speed that it has alone.
+
+    A cloud that cannot hold the training alone is counted by its GPUs' peak against the other's.
+    """
+    rates = {candidate.clusters[0].cloud: 1 / candidate.estimate.seconds for candidate in single}
+    peaks = {
+        cluster.cloud: cluster.gpus * platform_of(cluster.size).gpu.peak["bf16"] for cluster in split.clusters
+    }
+    a_peak = sum(rates.values()) / sum(peaks[cloud] for cloud in rates)
+    return 1 / sum(rates.get(cloud, peak * a_peak) for cloud, peak in peaks.items())
+
+
+def verdict_on(
+    single: Sequence[Candidate], split: Candidate | None, link: LinkModel | None, *, clouds: int
+) -> str:
+    """Whether to split, with its numbers; empty for one cloud."""
+    if link is None and clouds > 1:
+        best = min(single, key=lambda candidate: candidate.estimate.seconds)
+        return (
+            f"No link is given, so each cloud was planned alone; the fastest is {best.label}, "
+            f"{best.estimate.seconds:.2f} s a step. Give `interconnect` to plan both clouds together."
+        )
     if link is None:
         return ""
     if not single and split is not None:
@@ -89,23 +111,23 @@ def verdict_on(single: Sequence[Candidate], split: Candidate | None, link: LinkM
             f"Do not split this across clouds: {alone.label} alone takes {a.seconds:.2f} s a step, both clouds "
             f"{b.seconds:.2f} s with {gpus}, because the cut carries {carries} ({busy})."
         )
-    speed = a.seconds / b.seconds
-    ratio = b.gpus / a.gpus
-    efficiency = speed / ratio
+    ideal = without_loss(single, split)
+    efficiency = ideal / b.seconds
     lead = (
-        f"Splitting makes a step {speed:.2f} times as fast: {b.seconds:.2f} s on both clouds with {gpus}, "
-        f"{a.seconds:.2f} s on {alone.label} alone; the cut carries {carries} ({busy})."
+        f"Splitting makes a step {a.seconds / b.seconds:.2f} times as fast: {b.seconds:.2f} s on both clouds with "
+        f"{gpus}, {a.seconds:.2f} s on {alone.label} alone; the cut carries {carries} ({busy})."
     )
+    kept = f"{efficiency:.0%} of the speed that they have apart ({ideal:.2f} s if nothing were lost)"
     if efficiency < WORTH_SPLITTING:
         return (
-            f"{lead} Each GPU does {efficiency:.0%} of what it does alone: two separate runs, or one cloud, "
-            "use the money better unless one run must end sooner."
+            f"{lead} Together the clouds keep only {kept}: two separate runs, or one cloud, use the money better "
+            "unless one run must end sooner."
         )
-    return f"{lead} Each GPU keeps {efficiency:.0%} of its speed."
+    return f"{lead} Together the clouds keep {kept}."
 
 
 WORTH_SPLITTING = 0.7
-"""Share of its speed alone that a GPU must keep for a split to be called worth it."""
+"""Share of their speed apart that the clouds must keep for a split to be called worth it."""
 
 
 def findings_of(training: Training, split: Candidate | None, link: LinkModel | None) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from gpu_fabric.planning.collectives import Platform, platform_of
 from gpu_fabric.planning.layout import Layout, Recompute, Training, layout_problems, split_layers
@@ -48,8 +49,10 @@ def _powers(limit: int) -> list[int]:
     return [2**exponent for exponent in range(limit.bit_length()) if 2**exponent <= limit]
 
 
-def _divisors(number: int) -> list[int]:
-    return [value for value in range(1, number + 1) if number % value == 0]
+@cache
+def _divisors(number: int) -> tuple[int, ...]:
+    small = [value for value in range(1, math.isqrt(number) + 1) if number % value == 0]
+    return tuple(sorted({*small, *(number // value for value in small)}))
 
 
 def _virtual_sizes(model: Transformer, pipeline: int, microbatches: int) -> list[int]:

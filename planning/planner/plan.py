@@ -89,7 +89,7 @@ def plan(spec: FabricSpec, *, progress: Progress = lambda _: None) -> Plan:
         ranked=tuple(ranked[:10]),
         single=tuple(single),
         split=split,
-        verdict=verdict_on(single, split, link),
+        verdict=verdict_on(single, split, link, clouds=len(spec.clusters)),
         advice=tuple(advice),
         findings=(*findings_of(training, split, link), *problems),
         considered=considered,

@@ -7,20 +7,10 @@ from dataclasses import dataclass
 
 from gpu_fabric.nccl.hardware import Cloud
 from gpu_fabric.planning.price.table import HOURS_PER_MONTH, PURCHASE_WORDS, Price, PriceTable, Unknown
-from gpu_fabric.planning.spec import Cluster, FabricSpec, LinkSpec
+from gpu_fabric.planning.spec import CircuitSpec, Cluster, FabricSpec, LinkSpec
 from gpu_fabric.planning.step import StepEstimate
 
 GB = 1e9
-
-
-@dataclass(frozen=True)
-class DiskPlan:
-    """The root disk of a node."""
-
-    size_gb: int = 1000
-    iops: int = 16000
-    throughput_mbps: int = 1000
-    """MB/s."""
 
 
 GP3_IOPS = 3000
@@ -95,6 +85,12 @@ class Bill:
         return sum(item.per_hour or 0.0 for item in self.items if item.standing)
 
     @property
+    def idle_is_known(self) -> bool:
+        """Whether `idle_per_hour` says anything: some of it has a price, or nothing of it lacks one."""
+        standing = [item for item in self.items if item.standing]
+        return any(item.per_hour is not None for item in standing) or not standing
+
+    @property
     def volume_per_step(self) -> float:
         return sum(item.per_step or 0.0 for item in self.items)
 
@@ -124,37 +120,51 @@ class Bill:
         return self.per_step * 1e9 / self.tokens
 
 
-def _node_items(cluster: Cluster, table: PriceTable, disk: DiskPlan) -> Iterator[LineItem]:
+def _node_items(cluster: Cluster, table: PriceTable) -> Iterator[LineItem]:
     kind = "onDemand" if cluster.capacity == "reservation" else cluster.capacity
     price = table.find("node", cluster.size.name, cluster.region, kind)
     words = PURCHASE_WORDS.get(cluster.capacity, cluster.capacity)
     yield LineItem(f"{cluster.size.name}, {words}", cluster.nodes, price, standing=False)
-    region = cluster.region
-    if cluster.cloud is Cloud.AWS:
-        yield LineItem(
-            "root disks (gp3)", cluster.nodes * disk.size_gb, table.find("disk", "gp3", region), True
-        )
-        extra_iops = max(0, disk.iops - GP3_IOPS)
-        if extra_iops:
-            price = table.find("disk-iops", "gp3", region)
-            yield LineItem(f"IOPS above {GP3_IOPS}", cluster.nodes * extra_iops, price, standing=True)
-        extra = max(0, disk.throughput_mbps - GP3_THROUGHPUT)
-        if extra:
-            price = table.find("disk-throughput", "gp3", region)
-            yield LineItem(f"MB/s above {GP3_THROUGHPUT}", cluster.nodes * extra, price, standing=True)
-    else:
-        reason = "no published price of the operating system disk in the table; an ephemeral one costs nothing extra"
-        yield LineItem(
-            "operating system disks", cluster.nodes, Unknown("os-disk", "azure", reason), standing=True
-        )
-    cloud = cluster.cloud.value
-    yield LineItem(f"NAT gateway ({cloud})", 1, table.find("nat-gateway", cloud, region), standing=True)
-    if cluster.cloud is Cloud.AZURE:
-        yield LineItem(
-            "public IP of the NAT gateway", 1, table.find("public-ip", cloud, region), standing=True
-        )
-    volume = Unknown("nat-volume", cloud, "depends on what the nodes download; 0.045 USD per GB where known")
-    yield LineItem(f"data through NAT ({cloud})", 0, volume, standing=False)
+
+
+def _disk_items(cluster: Cluster, table: PriceTable) -> Iterator[LineItem]:
+    disk, nodes, region = cluster.root_volume, cluster.nodes, cluster.region
+    if disk is None:
+        reason = "no published price of the operating system disk in the table"
+        yield LineItem("operating system disks", nodes, Unknown("os-disk", "azure", reason), standing=True)
+        return
+    price = table.find("disk", "gp3", region)
+    yield LineItem("root disks (gp3)", nodes * disk.size_gib, price, standing=True)
+    extra = {
+        f"IOPS above {GP3_IOPS}": ("disk-iops", disk.iops - GP3_IOPS),
+        f"MB/s above {GP3_THROUGHPUT}": ("disk-throughput", disk.throughput_mibps - GP3_THROUGHPUT),
+    }
+    for what, (item, above) in extra.items():
+        if above > 0:
+            yield LineItem(what, nodes * above, table.find(item, "gp3", region), standing=True)
+
+
+def _network_items(cluster: Cluster, table: PriceTable) -> Iterator[LineItem]:
+    """What the cluster's own network is billed for; an adopted one is on somebody else's bill."""
+    cloud, region, network = cluster.cloud.value, cluster.region, cluster.network
+    if network.has_nat:
+        price = table.find("nat-gateway", cloud, region)
+        yield LineItem(f"NAT gateway ({cloud})", 1, price, standing=True)
+        address = table.find("public-ip", cloud, region)
+        if cluster.cloud is Cloud.AZURE:
+            yield LineItem("public IP of the NAT gateway", 1, address, standing=True)
+        reason = "depends on what the nodes download; 0.045 USD per GB where known"
+        volume = Unknown("nat-volume", cloud, reason)
+        yield LineItem(f"data through NAT ({cloud})", 0, volume, standing=False)
+    if network.has_endpoints:
+        price = table.find("interface-endpoint", cloud, region)
+        yield LineItem("VPC interface endpoints", INTERFACE_ENDPOINTS, price, standing=True)
+    if network.has_bastion:
+        yield LineItem("Azure Bastion", 1, table.find("bastion", cloud, region), standing=True)
+
+
+INTERFACE_ENDPOINTS = 4
+"""Of a network without internet; each is billed by the hour and by what it carries."""
 
 
 ZONE_1 = "Zone 1"
@@ -168,6 +178,17 @@ def _gateway_of(bandwidth_mbps: int) -> str:
     )
 
 
+def _circuit_item(circuit: CircuitSpec, bandwidth: str, table: PriceTable) -> LineItem:
+    if circuit.tier == "Local":
+        price = table.find("expressroute-local", bandwidth)
+        return LineItem(f"ExpressRoute Local circuit, {bandwidth} Mb/s", 1, price, standing=True)
+    family = "metered" if circuit.metered else "unlimited"
+    premium = " Premium" if circuit.tier == "Premium" else ""
+    item = f"expressroute-circuit{premium.lower().replace(' ', '-')}"
+    price = table.find(item, bandwidth, ZONE_1, family)
+    return LineItem(f"ExpressRoute{premium} circuit, {bandwidth} Mb/s, {family}", 1, price, standing=True)
+
+
 def _link_items(
     link: LinkSpec, spec: FabricSpec, table: PriceTable, step: StepEstimate | None
 ) -> Iterator[LineItem]:
@@ -177,12 +198,13 @@ def _link_items(
     if link.partner == "native":
         yield LineItem("interconnect", 1, table.find("native-connection", bandwidth), standing=True)
     else:
+        # One circuit has two ports; only Direct Connect and the partner's connections are made twice.
+        sides = 2 if link.redundancy == "circuit" else 1
         port = table.find("direct-connect-port", bandwidth, aws)
-        yield LineItem(f"Direct Connect, {bandwidth} Mb/s", 1, port, standing=True)
-        circuit = table.find("expressroute-circuit", bandwidth, ZONE_1, "metered")
-        yield LineItem(f"ExpressRoute circuit, {bandwidth} Mb/s, metered", 1, circuit, standing=True)
+        yield LineItem(f"Direct Connect, {bandwidth} Mb/s", sides, port, standing=True)
+        yield _circuit_item(link.circuit, bandwidth, table)
         connections = table.find(f"{link.partner}-connection", bandwidth)
-        yield LineItem(f"{link.partner} connections", 1, connections, standing=True)
+        yield LineItem(f"{link.partner} connections", sides, connections, standing=True)
     gateway = _gateway_of(link.bandwidth_mbps)
     yield LineItem(
         f"ExpressRoute gateway {gateway}", 1, table.find("expressroute-gateway", gateway, azure), True
@@ -191,20 +213,21 @@ def _link_items(
         volume = step.link_bytes / GB
         egress = table.find("direct-connect-egress", "aws", aws)
         yield LineItem("activations out of AWS", volume, egress, standing=False, by_volume=True)
-        out = table.find("expressroute-egress", "azure", ZONE_1, "metered")
-        yield LineItem("gradients out of Azure", volume, out, standing=False, by_volume=True)
+        if link.circuit.metered:
+            out = table.find("expressroute-egress", "azure", ZONE_1, "metered")
+            yield LineItem("gradients out of Azure", volume, out, standing=False, by_volume=True)
 
 
-def bill_of(
-    spec: FabricSpec, table: PriceTable, step: StepEstimate | None = None, disk: DiskPlan | None = None
-) -> Bill:
+def bill_of(spec: FabricSpec, table: PriceTable, step: StepEstimate | None = None) -> Bill:
     """The bill of a fabric; with a step estimate also per step and per token.
 
-    One connection is counted; a redundant pair doubles ports and circuits.
+    A circuit whose tier the stack file does not give is counted as Standard.
     """
     items: list[LineItem] = []
     for cluster in spec.clusters:
-        items.extend(_node_items(cluster, table, disk or DiskPlan()))
+        items.extend(_node_items(cluster, table))
+        items.extend(_disk_items(cluster, table))
+        items.extend(_network_items(cluster, table))
     if spec.interconnect is not None:
         items.extend(_link_items(spec.interconnect, spec, table, step))
     return Bill(tuple(items), step.seconds if step else None, step.tokens if step else None)

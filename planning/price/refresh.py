@@ -25,7 +25,7 @@ from typing import Any
 
 from gpu_fabric.nccl.hardware import Cloud, load_sizes
 from gpu_fabric.planning.errors import PlanningError
-from gpu_fabric.planning.price.table import Price, prices_to_json
+from gpu_fabric.planning.price.table import Price, Unit, prices_to_json
 
 AWS_LISTS = "https://pricing.us-east-1.amazonaws.com"
 AZURE_LISTS = "https://prices.azure.com"
@@ -82,7 +82,7 @@ AWS_FILTER: Mapping[str, str] = {
 }
 """Columns of the offer file that make a row the price of a node by the hour (dstackai/gpuhunt, providers/aws.py)."""
 
-AWS_STORAGE: Mapping[str, tuple[str, str, str]] = {
+AWS_STORAGE: Mapping[str, tuple[str, str, Unit]] = {
     "EBS:VolumeUsage.gp3": ("disk", "gp3", "GB-month"),
     "EBS:VolumeP-IOPS.gp3": ("disk-iops", "gp3", "IOPS-month"),
     "EBS:VolumeP-Throughput.gp3": ("disk-throughput", "gp3", "MB/s-month"),

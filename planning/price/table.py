@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gpu_fabric.planning.errors import PlanningError
+from gpu_fabric.planning.files import text_of
 from gpu_fabric.planning.tables import read_toml
 
 HOURS_PER_MONTH = 730
@@ -23,18 +27,27 @@ PURCHASE_WORDS = {
 }
 
 
+BY_VOLUME = frozenset({"direct-connect-egress", "expressroute-egress", "nat-data"})
+"""Items billed by GB; everything else is billed by time."""
+
+Unit = Literal["hour", "month", "GB", "GB-month", "IOPS-month", "MB/s-month"]
+
+
 @dataclass(frozen=True)
 class Price:
-    """US dollars for one `unit` (hour, month, GB, GB-month, …), without tax and discounts."""
+    """US dollars for one `unit`, without tax and discounts."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     item: str
     """What is priced: node, disk, nat-gateway, expressroute-circuit, …"""
     name: str
     region: str
-    usd: float
-    unit: str
+    usd: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+    unit: Unit
     source: str
     date: str
+    """When the source was true, as it says itself: a day, `late 2024`, or `undated`."""
     purchase: str = ""
     note: str = ""
 
@@ -103,8 +116,8 @@ def _published() -> PriceTable:
             region=row["region"],
             usd=row["usd"],
             unit=row["unit"],
-            source=document["sources"][row["source"]],
-            date=document["date"],
+            source=document["sources"][row["source"]]["text"],
+            date=document["sources"][row["source"]]["date"],
             purchase=row.get("purchase", ""),
             note=row.get("note", ""),
         )
@@ -119,14 +132,47 @@ def cache_path() -> Path:
     return Path(base) / "gpu-fabric" / "prices.json"
 
 
+class _PriceFile(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    prices: tuple[Price, ...]
+
+
+def _row_problem(error: Mapping[str, Any], where: str) -> str:
+    place = ".".join(str(part) for part in error["loc"])
+    what = (
+        "is missing" if error["type"] == "missing" else f"{error['msg']}; got {reprlib.repr(error['input'])}"
+    )
+    return f"{where}: {place or 'the file'}: {what}; correct the row, or take it out"
+
+
 def prices_from_json(text: str, where: str) -> tuple[Price, ...]:
-    """Prices of a file that `prices_to_json` wrote, or that a user wrote alike. Raises `PlanningError`."""
+    """Prices of a file that `prices_to_json` wrote, or that a user wrote alike. Raises `PlanningError`.
+
+    `where` names the file in messages.
+    """
     try:
-        rows: list[Mapping[str, Any]] = json.loads(text)["prices"]
-        return tuple(Price(**row) for row in rows)
-    except (ValueError, KeyError, TypeError) as error:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
         problem = f"{where}: is no price file ({error}); correct it, or delete it and refresh"
         raise PlanningError([problem]) from None
+    if not isinstance(document, Mapping) or not isinstance(document.get("prices"), list):
+        raise PlanningError(
+            [f"{where}: is no price file (no list `prices`); correct it, or delete it and refresh"]
+        )
+    try:
+        prices = _PriceFile.model_validate({"prices": tuple(document["prices"])}).prices
+    except ValidationError as error:
+        raise PlanningError([_row_problem(item, where) for item in error.errors(include_url=False)]) from None
+    problems = [
+        f"{where}: prices.{index}: {price.item} is billed by {'GB' if price.item in BY_VOLUME else 'time'}, and the "
+        f"row has the unit {price.unit}; correct the row, or take it out"
+        for index, price in enumerate(prices)
+        if (price.unit == "GB") != (price.item in BY_VOLUME)
+    ]
+    if problems:
+        raise PlanningError(problems)
+    return prices
 
 
 def prices_to_json(prices: Iterable[Price]) -> str:
@@ -140,11 +186,7 @@ def load_table(cache: Path | None = None, own: Path | None = None) -> PriceTable
     """
     table = _published()
     if cache is not None and cache.is_file():
-        table = table.over(prices_from_json(cache.read_text(encoding="utf-8"), str(cache)))
+        table = table.over(prices_from_json(text_of(cache, "a price file"), str(cache)))
     if own is not None:
-        try:
-            text = own.read_text(encoding="utf-8")
-        except OSError as error:
-            raise PlanningError([f"{own}: cannot be read ({error.strerror}); give a price file"]) from None
-        table = table.over(prices_from_json(text, str(own)))
+        table = table.over(prices_from_json(text_of(own, "a price file"), str(own)))
     return table

@@ -11,30 +11,35 @@ from gpu_fabric.planning.report.quantities import Basis, Quantity, number
 def cost_quantities(bill: Bill) -> list[Quantity]:
     """The headline of a bill: a lower bound where small prices are unknown, unknown where a node's is."""
     missing = len(bill.unknowns)
-    source = "price table of this report" + (f"; {missing} unknown prices are not in it" if missing else "")
+    left_out = f"; {missing} unknown price{' is' if missing == 1 else 's are'} not in it" if missing else ""
+    source = f"price table of this report{left_out}"
     least = ", at least" if missing else ""
-    rows: list[tuple[str, float | None, str, bool]] = [
-        ("an hour of training", bill.training_per_hour, "USD/h", True),
-        ("an hour with the nodes off", bill.idle_per_hour, "USD/h", False),
-        ("a month of training (730 h)", bill.per_month(), "USD", True),
+    nodes = "; ".join(item.basis for item in bill.unpriced_nodes)
+    idle = "" if bill.idle_is_known else "nothing that stays on the bill has a known price"
+    rows: list[tuple[str, float | None, str, str]] = [
+        ("an hour of training", bill.training_per_hour, "USD/h", nodes),
+        ("an hour with the nodes off", bill.idle_per_hour, "USD/h", idle),
+        ("a month of training (730 h)", bill.per_month(), "USD", nodes),
     ]
     if bill.per_step is not None:
         rows += [
-            ("a step", bill.per_step, "USD", True),
-            ("a billion tokens", bill.per_billion_tokens, "USD", True),
+            ("a step", bill.per_step, "USD", nodes),
+            ("a billion tokens", bill.per_billion_tokens, "USD", nodes),
         ]
-    found = []
-    for name, value, unit, with_nodes in rows:
-        if with_nodes and bill.unpriced_nodes:
-            why = "; ".join(item.basis for item in bill.unpriced_nodes)
-            found.append(Quantity(name, None, unit, Basis.UNKNOWN, why))
-        else:
-            found.append(Quantity(f"{name}{least}", value, unit, Basis.COMPUTED, source))
-    return found
+    return [
+        Quantity(name, None, unit, Basis.UNKNOWN, unknown)
+        if unknown
+        else Quantity(f"{name}{least}", value, unit, Basis.COMPUTED, source)
+        for name, value, unit, unknown in rows
+    ]
 
 
 def _amount(value: float | None, unit: str) -> str:
     return "unknown" if value is None else f"{number(value, 'USD')} {unit}"
+
+
+def _dated(date: str) -> str:
+    return date if date == "undated" else f"as of {date}"
 
 
 def cost_section(bill: Bill) -> Section:
@@ -49,7 +54,7 @@ def cost_section(bill: Bill) -> Section:
         total = _amount(item.per_step, "USD/step") if item.by_volume else _amount(item.per_hour, "USD/h")
         price = f"{item.price.usd:g} USD/{item.price.unit}"
         rows.append(
-            (item.what, number(item.quantity), price, total, f"{item.basis}; as of {item.price.date}")
+            (item.what, number(item.quantity), price, total, f"{item.basis}; {_dated(item.price.date)}")
         )
     columns = ("item", "quantity", "price", "cost", "source")
     blocks: list[Paragraph | Bullets] = []

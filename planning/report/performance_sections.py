@@ -127,6 +127,11 @@ def collectives_section(clusters: Sequence[Cluster]) -> Section:
     blocks: list[Figure | Table | Paragraph] = []
     for cluster in clusters:
         group = whole_group(cluster)
+        if group.ranks == 1:
+            blocks.append(
+                Paragraph(f"{cluster.label}: one GPU has nobody to talk to; there is no collective.")
+            )
+            continue
         rows = tuple(
             _prediction_row(predict(collective, size, group))
             for collective in (*COLLECTIVES, Collective.REDUCE_SCATTER)

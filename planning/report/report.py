@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gpu_fabric.nccl.environment import Environment, Role, environment
+from gpu_fabric.nccl.environment import Environment, EnvironmentInputError, Role, environment
 from gpu_fabric.nccl.findings import Finding, ordered
 from gpu_fabric.planning.collectives import Collective, predict
 from gpu_fabric.planning.errors import PlanningError
@@ -52,6 +52,8 @@ class FabricReport:
     problems: tuple[str, ...]
     findings: tuple[Finding, ...]
     document: Document
+    refused: tuple[str, ...] = ()
+    """What the program refuses of the stack file that this is the report of."""
 
     def markdown(self) -> str:
         """For a pull request: below 60,000 characters, pictures in Mermaid."""
@@ -73,7 +75,7 @@ class FabricReport:
             found += step_quantities(self.plan)
         for cluster in self.spec.clusters:
             prediction = predict(Collective.ALL_REDUCE, GIB, whole_group(cluster))
-            if prediction.seconds:
+            if prediction.group.ranks > 1:
                 low, high = busbw_range(prediction)
                 name = f"all-reduce busbw at 1 GiB, {cluster.label}"
                 found.append(
@@ -86,10 +88,11 @@ class FabricReport:
     def headline(self) -> dict[str, Any]:
         """Plain values to export from a program. A key is left out where its number is unknown."""
         values: dict[str, Any] = {
-            "usdPerHourIdle": round(self.bill.idle_per_hour, 2),
             "unknownPrices": [item.what for item in self.bill.unknowns],
             "problems": list(self.problems),
         }
+        if self.bill.idle_is_known:
+            values["usdPerHourIdle"] = round(self.bill.idle_per_hour, 2)
         if not self.bill.unpriced_nodes:
             values["usdPerHour"] = round(self.bill.training_per_hour, 2)
             if self.bill.per_step is not None and self.bill.per_billion_tokens is not None:
@@ -110,32 +113,58 @@ class FabricReport:
         return values
 
 
+@dataclass(frozen=True)
+class _Parts:
+    """What the sections are written from."""
+
+    spec: FabricSpec
+    plan: Plan | None
+    bill: Bill
+    problems: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    refused: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
 def _environments(spec: FabricSpec) -> dict[str, Environment]:
-    """Our own settings of each cluster's nodes; at a stage boundary where there are two clouds."""
+    """The settings of each cluster's nodes, the user's variables included; at a stage boundary with a link."""
     role = Role.STAGE_BOUNDARY if spec.interconnect is not None else Role.INSIDE_CLOUD
-    return {cluster.size.name: environment(cluster.size, role=role) for cluster in spec.clusters}
+    made: dict[str, Environment] = {}
+    problems: list[str] = []
+    for cluster in spec.clusters:
+        try:
+            made[cluster.size.name] = environment(cluster.size, role=role, overrides=cluster.variables)
+        except EnvironmentInputError as error:
+            where = f"fabric.{cluster.cloud.value}.nccl.environment"
+            problems += [problem.replace("overrides", where, 1) for problem in error.problems]
+    if problems:
+        raise PlanningError(problems)
+    return made
 
 
-def _findings_section(
-    problems: Sequence[str], planner: Sequence[str], findings: Sequence[Finding], spec: FabricSpec
-) -> Section:
+def _findings_section(parts: _Parts) -> Section:
     blocks: list[Block] = []
-    if problems or planner:
-        blocks.append(Bullets((*problems, *planner)))
-    if findings:
-        rows = [(f.level.value, f.place, f.what, f.remedy, f.code) for f in ordered(findings)]
+    if parts.refused:
+        blocks += [
+            Paragraph("`pulumi preview` refuses this stack file as it is:"),
+            Bullets(tuple(parts.refused)),
+        ]
+    blocks += [Paragraph(note) for note in parts.notes]
+    planner = parts.plan.findings if parts.plan is not None else ()
+    if parts.problems or planner:
+        blocks.append(Bullets((*parts.problems, *planner)))
+    if parts.findings:
+        rows = [(f.level.value, f.place, f.what, f.remedy, f.code) for f in ordered(parts.findings)]
         blocks.append(table(("level", "where", "what", "do", "code"), rows, caption="Lint and validators"))
-    unsupported = [c.size for c in spec.clusters if not c.size.supported]
+    unsupported = [c.size for c in parts.spec.clusters if not c.size.supported]
     if unsupported:
         blocks.append(Bullets(tuple(f"{size.name}: {size.unsupported_reason}" for size in unsupported)))
     return Section("Findings", tuple(blocks) or (Paragraph("None."),))
 
 
-def _data(report_parts: Mapping[str, Any]) -> dict[str, Any]:
+def _data(parts: _Parts) -> dict[str, Any]:
     """The JSON document."""
-    spec: FabricSpec = report_parts["spec"]
-    found: Plan | None = report_parts["plan"]
-    bill: Bill = report_parts["bill"]
+    spec, found, bill = parts.spec, parts.plan, parts.bill
     data: dict[str, Any] = {
         "fabric": spec.name,
         "clusters": [
@@ -148,8 +177,10 @@ def _data(report_parts: Mapping[str, Any]) -> dict[str, Any]:
             }
             for c in spec.clusters
         ],
-        "problems": list(report_parts["problems"]),
-        "findings": [f.what for f in report_parts["findings"]],
+        "problems": list(parts.problems),
+        "refused": list(parts.refused),
+        "notes": list(parts.notes),
+        "findings": [f.what for f in parts.findings],
         "cost": {
             "items": [
                 {
@@ -198,17 +229,21 @@ def report(
     prices: PriceTable | None = None,
     environments: Mapping[str, Environment] | None = None,
     addresses: Sequence[AddressRow] = (),
-    findings: Sequence[Finding] = (),
+    findings: Sequence[Finding] | None = None,
+    refused: Sequence[str] = (),
+    notes: Sequence[str] = (),
     simulated: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> FabricReport:
     """The report of a fabric.
 
-    `environments` are the NCCL settings in force by size name (default: ours for the sizes of the clusters),
-    `addresses` the address plan, `findings` what lint and validators found. `simulated`: the plan comes from a
-    preview against simulated clouds, which the report says. A training that does not fit is a problem in the report,
-    not an error.
+    `environments` are the NCCL settings in force by size name (default: ours with the spec's variables), `addresses`
+    the address plan, `findings` what lint and validators found (default: what lint says of the environments).
+    `refused` is what the program refuses of the stack file, `notes` what was not read of it. `simulated`: the plan
+    comes from a preview against simulated clouds, which the report says. A training that does not fit is a problem in
+    the report, not an error.
     """
+    settings = environments if environments is not None else _environments(spec)
     problems: tuple[str, ...] = ()
     found: Plan | None = None
     try:
@@ -216,13 +251,16 @@ def report(
     except PlanningError as error:
         problems = error.problems
     bill = bill_of(spec, prices or load_table(), found.best.estimate if found is not None else None)
-    settings = environments if environments is not None else _environments(spec)
+    said = (
+        tuple(findings) if findings is not None else tuple(f for e in settings.values() for f in e.findings)
+    )
+    parts = _Parts(spec, found, bill, problems, said, tuple(refused), tuple(notes))
     sections = [
         picture_section(spec, spec.link_model()),
         *([step_section(found)] if found is not None else []),
         collectives_section(spec.clusters),
         cost_section(bill),
-        _findings_section(problems, found.findings if found is not None else (), findings, spec),
+        _findings_section(parts),
         rails_section(spec.clusters),
         mtu_section(spec),
         *([address_section(addresses)] if addresses else []),
@@ -233,19 +271,20 @@ def report(
     subtitle = f"{words}. Predicted before anything is bought."
     if simulated:
         subtitle += " Previewed against simulated clouds."
-    parts = {"spec": spec, "plan": found, "bill": bill, "problems": problems, "findings": findings}
-    made = FabricReport(spec, found, bill, problems, tuple(findings), Document("", "", ()))
-    summary = Section("Summary", (quantity_table(made.quantities), *_verdict(found, problems)))
+    made = FabricReport(spec, found, bill, problems, said, Document("", "", ()), parts.refused)
+    summary = Section("Summary", (quantity_table(made.quantities), *_verdict(parts)))
     data = _data(parts)
     data["summary"] = {quantity.name: quantity.as_dict() for quantity in made.quantities}
     document = Document(f"Fabric report: {spec.name}", subtitle, (summary, *sections), data)
-    return FabricReport(spec, found, bill, problems, tuple(findings), document)
+    return FabricReport(spec, found, bill, problems, said, document, parts.refused)
 
 
-def _verdict(found: Plan | None, problems: Sequence[str]) -> list[Block]:
+def _verdict(parts: _Parts) -> list[Block]:
     blocks: list[Block] = []
-    if found is not None and found.verdict:
-        blocks.append(Paragraph(found.verdict))
-    if problems:
-        blocks.append(Bullets(tuple(problems)))
+    if parts.refused:
+        blocks.append(Paragraph("`pulumi preview` refuses this stack file as it is: see Findings."))
+    if parts.plan is not None and parts.plan.verdict:
+        blocks.append(Paragraph(parts.plan.verdict))
+    if parts.problems:
+        blocks.append(Bullets(tuple(parts.problems)))
     return blocks

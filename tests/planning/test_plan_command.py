@@ -18,9 +18,9 @@ config:
   aws:region: us-east-1
   azure-native:location: eastus
   gpu-fabric:fabric:
-    aws: {{ instanceType: {size}, nodes: 2 }}
+    aws: {{ zone: us-east-1a, instanceType: {size}, nodes: 2 }}
     azure: {{ vmSize: Standard_ND96isr_H100_v5, nodes: 2 }}
-    interconnect: {{ bandwidthMbps: 10000 }}
+    interconnect: {{ partner: manual, bandwidthMbps: 10000 }}
     training: {{ model: {model}, globalBatch: 256 }}
 """
 

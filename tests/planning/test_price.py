@@ -9,7 +9,6 @@ import pytest
 from gpu_fabric.planning.errors import PlanningError
 from gpu_fabric.planning.planner import plan
 from gpu_fabric.planning.price import Price, PriceTable, Unknown, bill_of, load_table
-from gpu_fabric.planning.price.bill import DiskPlan
 from gpu_fabric.planning.price.table import prices_to_json
 from gpu_fabric.planning.spec import FabricSpec, fabric_spec
 
@@ -24,6 +23,10 @@ def _spec(partner: str = "equinix", aws_kind: str = "onDemand", size: str = "p5.
         "training": {"model": "llama-3-8b", "globalBatch": 256},
     }
     return fabric_spec(data, azure_location="eastus")
+
+
+def _aws_alone(**keys: object) -> FabricSpec:
+    return fabric_spec({"aws": {"instanceType": "p5.48xlarge", "nodes": 4, "zone": "us-east-1a", **keys}})
 
 
 def _usd(item: str, name: str, region: str | None = None, purchase: str = "") -> float:
@@ -44,6 +47,20 @@ def test_prices_after_the_cut_of_2025_are_in_the_table():
     assert _usd("node", "Standard_ND96isr_H100_v5", "eastus", "onDemand") == 98.32
 
 
+@pytest.mark.parametrize(
+    ("name", "region", "purchase", "date"),
+    [
+        ("p5.48xlarge", "us-east-1", "onDemand", "2026-07-20"),
+        ("Standard_ND96isr_H100_v5", "eastus", "onDemand", "2026-06-18"),
+        ("p5.48xlarge", "us-east-1", "capacityBlock", "late 2024"),
+    ],
+)
+def test_a_price_has_the_date_of_its_own_source_and_not_that_of_the_table(name, region, purchase, date):
+    price = TABLE.find("node", name, region, purchase)
+    assert isinstance(price, Price)
+    assert price.date == date
+
+
 def test_no_p5_price_of_us_east_1_is_that_of_before_the_cut():
     prices = [p.usd for p in TABLE.prices if (p.name, p.region) == ("p5.48xlarge", "us-east-1")]
     assert prices
@@ -55,7 +72,7 @@ def test_every_price_is_above_zero_and_has_source_date_and_unit():
     for price in TABLE.prices:
         assert price.usd > 0
         assert price.source
-        assert price.date == "2026-11-29"
+        assert price.date
         assert price.unit in {"hour", "month", "GB", "GB-month", "IOPS-month", "MB/s-month"}
 
 
@@ -100,12 +117,77 @@ def test_an_own_price_goes_before_the_published_one(tmp_path):
     assert (price.usd, price.source) == (30.0, "contract")
 
 
-@pytest.mark.parametrize("text", ["{", '{"prices": [{"item": "node"}]}', "[]"])
-def test_a_price_file_that_is_none_is_an_error_with_its_name(tmp_path, text):
+ROW = {
+    "item": "node",
+    "name": "p5.48xlarge",
+    "region": "us-east-1",
+    "usd": 30.0,
+    "unit": "hour",
+    "source": "contract",
+    "date": "2026-11-01",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "is no price file (Expecting property name"),
+        ("[]", "is no price file (no list `prices`); correct it, or delete it and refresh"),
+        ("[" * 100_000, "is no price file (maximum recursion depth"),
+        ('{"prices": [{"item": "node"}]}', "prices.0.name: is missing; correct the row, or take it out"),
+        (
+            json.dumps({"prices": [{**ROW, "usd": "abc"}]}),
+            "prices.0.usd: Input should be a valid number; got 'abc'; ",
+        ),
+        (
+            json.dumps({"prices": [{**ROW, "usd": float("nan")}]}),
+            "prices.0.usd: Input should be a finite number; got",
+        ),
+        (
+            json.dumps({"prices": [{**ROW, "usd": -5}]}),
+            "prices.0.usd: Input should be greater than or equal to 0",
+        ),
+        (
+            json.dumps({"prices": [{**ROW, "usd": True}]}),
+            "prices.0.usd: Input should be a valid number; got True",
+        ),
+        (json.dumps({"prices": [ROW, 7]}), "prices.1: "),
+        (json.dumps({"prices": [{**ROW, "unit": "fortnight"}]}), "prices.0.unit: "),
+        (json.dumps({"prices": [{**ROW, "pice": 3}]}), "prices.0.pice: "),
+        (
+            json.dumps({"prices": [{**ROW, "unit": "GB"}]}),
+            "prices.0: node is billed by time, and the row has the unit GB; correct the row, or take it out",
+        ),
+        (
+            json.dumps({"prices": [{**ROW, "item": "expressroute-egress"}]}),
+            "prices.0: expressroute-egress is billed by GB, and the row has the unit hour; ",
+        ),
+    ],
+)
+def test_a_price_file_with_a_wrong_row_is_an_error_with_file_row_and_value(tmp_path, text, message):
     path = tmp_path / "prices.json"
     path.write_text(text)
-    with pytest.raises(PlanningError, match=r"prices\.json: is no price file"):
-        load_table(cache=path)
+    with pytest.raises(PlanningError) as error:
+        load_table(own=path)
+    assert any(problem.startswith(f"{path}: {message}") for problem in error.value.problems), (
+        error.value.problems
+    )
+
+
+def test_every_wrong_row_of_a_price_file_is_named_at_once(tmp_path):
+    path = tmp_path / "prices.json"
+    path.write_text(json.dumps({"prices": [{**ROW, "usd": -1}, ROW, {**ROW, "usd": "x", "unit": "y"}]}))
+    with pytest.raises(PlanningError) as error:
+        load_table(own=path)
+    assert len(error.value.problems) == 3
+
+
+def test_a_price_of_nothing_is_a_price(tmp_path):
+    path = tmp_path / "prices.json"
+    path.write_text(json.dumps({"prices": [{**ROW, "usd": 0, "purchase": "onDemand"}]}))
+    price = load_table(own=path).find("node", "p5.48xlarge", "us-east-1", "onDemand")
+    assert isinstance(price, Price)
+    assert price.usd == 0
 
 
 def test_a_cache_that_is_not_there_is_no_error_but_an_own_file_is(tmp_path):
@@ -183,9 +265,93 @@ def test_the_native_interconnect_has_no_volume_charge_and_no_known_price():
     assert any(item.what == "interconnect" for item in bill.unknowns)
 
 
-def test_a_disk_within_what_gp3_includes_has_no_extra_lines():
-    bill = bill_of(_spec(), TABLE, disk=DiskPlan(size_gb=100, iops=3000, throughput_mbps=125))
-    assert not any("above" in item.what for item in bill.items)
+@pytest.mark.parametrize(
+    ("volume", "lines"),
+    [
+        ({}, {"root disks (gp3)": 4000, "IOPS above 3000": 52_000, "MB/s above 125": 3500}),
+        (
+            {"sizeGib": 20, "iops": 3000, "throughputMibps": 125},
+            {"root disks (gp3)": 80},
+        ),
+        (
+            {"sizeGib": 500, "iops": 3001, "throughputMibps": 126},
+            {"root disks (gp3)": 2000, "IOPS above 3000": 4, "MB/s above 125": 4},
+        ),
+    ],
+)
+def test_the_disks_of_the_stack_file_are_billed_and_what_gp3_includes_is_not(volume, lines):
+    bill = bill_of(_aws_alone(rootVolume=volume), TABLE)
+    disks = ("root disks", "IOPS", "MB/s")
+    assert {i.what: i.quantity for i in bill.items if i.what.startswith(disks)} == lines
+
+
+@pytest.mark.parametrize(
+    ("network", "lines"),
+    [
+        ({}, {"NAT gateway (aws)", "data through NAT (aws)"}),
+        ({"internet": "nat"}, {"NAT gateway (aws)", "data through NAT (aws)"}),
+        ({"internet": "endpoints"}, {"VPC interface endpoints"}),
+        ({"vpcId": "vpc-1", "subnetId": "subnet-1"}, set()),
+    ],
+)
+def test_a_network_is_billed_for_the_gateways_that_the_stack_file_asks_for(network, lines):
+    bill = bill_of(_aws_alone(network=network), TABLE)
+    others = ("p5", "root", "IOPS", "MB/s")
+    assert {item.what for item in bill.items if not item.what.startswith(others)} == lines
+
+
+def test_the_bill_counts_the_endpoints_that_the_program_makes():
+    from gpu_fabric.components.aws.endpoints import INTERFACE_ENDPOINTS
+
+    (line,) = (
+        item
+        for item in bill_of(_aws_alone(network={"internet": "endpoints"}), TABLE).items
+        if "endpoints" in item.what
+    )
+    assert line.quantity == len(INTERFACE_ENDPOINTS)
+    assert isinstance(line.price, Unknown)
+
+
+def test_a_network_on_azure_without_a_gateway_has_none_on_the_bill_and_a_bastion_is_named():
+    section = {"vmSize": "Standard_ND96isr_H100_v5", "nodes": 1}
+    closed = bill_of(fabric_spec({"azure": {**section, "network": {"internet": "none"}}}), TABLE)
+    assert not any("NAT" in item.what for item in closed.items)
+    watched = bill_of(fabric_spec({"azure": {**section, "network": {"bastion": True}}}), TABLE)
+    assert "Azure Bastion" in {item.what for item in watched.unknowns}
+
+
+def test_a_redundant_link_is_billed_for_two_ports_and_one_circuit():
+    spec = _spec()
+    assert spec.interconnect is not None
+    both = spec.model_copy(
+        update={"interconnect": spec.interconnect.model_copy(update={"redundancy": "circuit"})}
+    )
+    quantities = {item.what: item.quantity for item in bill_of(both, TABLE).items}
+    assert quantities["Direct Connect, 10000 Mb/s"] == 2
+    assert quantities["equinix connections"] == 2
+    assert quantities["ExpressRoute circuit, 10000 Mb/s, metered"] == 1
+
+
+@pytest.mark.parametrize(
+    ("circuit", "line", "known"),
+    [
+        ({}, "ExpressRoute circuit, 10000 Mb/s, metered", True),
+        ({"family": "UnlimitedData"}, "ExpressRoute circuit, 10000 Mb/s, unlimited", True),
+        ({"tier": "Local"}, "ExpressRoute Local circuit, 10000 Mb/s", False),
+        ({"tier": "Premium"}, "ExpressRoute Premium circuit, 10000 Mb/s, metered", False),
+    ],
+)
+def test_a_circuit_is_billed_by_its_tier_and_family(circuit, line, known):
+    data = {
+        "aws": {"instanceType": "p5.48xlarge", "nodes": 4, "zone": "us-east-1a"},
+        "azure": {"vmSize": "Standard_ND96isr_H100_v5", "nodes": 4},
+        "interconnect": {"bandwidthMbps": 10000, "circuit": circuit},
+    }
+    (item,) = (
+        i for i in bill_of(fabric_spec(data, azure_location="eastus"), TABLE).items if "circuit" in i.what
+    )
+    assert item.what == line
+    assert isinstance(item.price, Price) is known
 
 
 def test_a_price_by_volume_has_no_price_by_the_hour():
