@@ -14,7 +14,7 @@ from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis, Fix
 from gpu_fabric.nccl.lint.fix import mend
 from gpu_fabric.nccl.lint.grammar import check_value
 from gpu_fabric.nccl.lint.lifecycle import check_name
-from gpu_fabric.nccl.lint.rules import check_rules, check_set_elsewhere
+from gpu_fabric.nccl.lint.rules import check_rules, check_set_elsewhere, check_topology_name
 from gpu_fabric.nccl.lint.sources import (
     Assignment,
     Format,
@@ -194,7 +194,7 @@ def _diagnose_sources(
         yield from check_file(source)
         for assignment in source.assignments:
             here = replace(situation, format=assignment.format.value)
-            checks = (check_name, check_value, check_rules, check_set_elsewhere)
+            checks = (check_name, check_value, check_rules, check_topology_name, check_set_elsewhere)
             yield from _without_echoes([found for check in checks for found in check(assignment, here)])
     yield from check_files(sources)
     effective = _effective(sources)

@@ -15,6 +15,7 @@ from gpu_fabric.nccl.environment.platforms import platforms
 from gpu_fabric.nccl.environment.situation import Situation
 from gpu_fabric.nccl.findings import Level
 from gpu_fabric.nccl.hardware.models import Fabric
+from gpu_fabric.nccl.hardware.plain import plain_sizes
 from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis, Fix, about
 from gpu_fabric.nccl.lint.sources import Assignment
 from gpu_fabric.nccl.versions import Version
@@ -78,7 +79,12 @@ def check_devices(
             "Use a prefix.",
             GUIDE,
         )
-    numbered = [name for name in filter_.names if re.fullmatch(r".*[A-Za-z_][1-9]", name)]
+    # mlx5 and mlx4 are the drivers' names and no devices: a prefix that is meant.
+    numbered = [
+        name
+        for name in filter_.names
+        if re.fullmatch(r".*[A-Za-z_][1-9]", name) and not re.fullmatch(r"mlx[0-9]", name)
+    ]
     if numbered and not filter_.exact:
         exact = f"{'^' if filter_.inverted else ''}={','.join(filter_.entries)}"
         yield about(
@@ -129,6 +135,19 @@ def _check_named_devices(
     elif known and not any(filter_.selects(f"{fabric}{index}") for index in range(8)):
         what = f"NCCL_IB_HCA={value} matches none of {fabric}0 to {fabric}7, the names on Azure's HPC image."
         yield about(assignment, "env-device-none", Level.ERROR, what, remedy, names["device_source"], fix=fix)
+    elif known and (size := plain_sizes().get(situation.size or "")) is not None:
+        devices = [f"{fabric}{index}" for index in range(size.fabric_ports)]
+        kept = [device for device in devices if filter_.selects(device)]
+        if len(kept) < len(devices):
+            yield about(
+                assignment,
+                "env-device-some",
+                Level.WARNING,
+                f"NCCL_IB_HCA={value} keeps {len(kept)} of the {len(devices)} InfiniBand devices of {size.name}, and "
+                "with them that part of its bandwidth.",
+                f"Write NCCL_IB_HCA={fabric}, unless the job has that part of the node alone.",
+                names["device_source"],
+            )
 
 
 def check_interfaces(
@@ -140,18 +159,31 @@ def check_interfaces(
         return
     filter_ = parse_filter(value)
     yield from _check_marks(assignment, "env-interfaces", value, filter_)
-    names = _names(situation)
+    names = platforms()["names"]["pod"] if assignment.pod_network else _names(situation)
     if filter_.inverted and "unreachable" in names:
         yield from _check_exclusions(assignment, value, filter_, names)
     elif "interfaces" in names:
-        yield from _check_kinds(assignment, value, filter_, names)
-    elif "interface" in names and not filter_.inverted:
+        yield from _check_kinds(assignment, value, filter_, names, situation)
+    if "interface" in names:
         yield from _check_one_interface(assignment, value, filter_, names)
 
 
 def _check_exclusions(
     assignment: Assignment, value: str, filter_: Filter, names: Mapping[str, Any]
 ) -> Iterator[Diagnosis]:
+    kinds = names.get("interfaces", {})
+    if kinds and not any(filter_.selects(kind) for kind in kinds):
+        yield about(
+            assignment,
+            "env-interfaces-miss",
+            Level.ERROR,
+            f"NCCL_SOCKET_IFNAME={value} excludes every interface of the EC2 sizes ({', '.join(kinds)}…); a list that "
+            "matches nothing ends the job.",
+            f"Write {names['remedy']}.",
+            names["source"],
+            fix=Fix(Change.VALUE, names["remedy"]),
+        )
+        return
     left = [name for name in names["unreachable"] if filter_.selects(name)]
     if left:
         yield about(
@@ -161,23 +193,27 @@ def _check_exclusions(
             f"NCCL_SOCKET_IFNAME={value} leaves {', '.join(left)} in; a rank that picks one cannot be reached.",
             f"Write {names['remedy']}.",
             names["source"],
-            fix=Fix(Change.VALUE, names["remedy"]),
+            fix=Fix(Change.VALUE, names["remedy"]) if kinds else None,
         )
 
 
 def _check_kinds(
-    assignment: Assignment, value: str, filter_: Filter, names: Mapping[str, Any]
+    assignment: Assignment, value: str, filter_: Filter, names: Mapping[str, Any], situation: Situation
 ) -> Iterator[Diagnosis]:
-    """A list of prefixes must match the interface names of every size; one of whole names is the user's knowledge."""
+    """A list of prefixes must match the interface names of every size, unless it is plainly about the one at hand.
+
+    It is about one size where it names whole interfaces, or only kinds of interface that EC2 sizes have.
+    """
     kinds: Mapping[str, str] = names["interfaces"]
     entries = [entry for entry in filter_.entries if entry]
-    missed = [
-        kind
-        for kind in kinds
-        if not any(kind.startswith(entry) or entry.startswith(kind) for entry in entries)
-    ]
+    missed = [kind for kind in kinds if not any(_overlap(kind, entry) for entry in entries)]
     if not missed or (filter_.exact and len(missed) < len(kinds)):
         return
+    size = situation.size
+    if size is not None and all(any(_overlap(kind, entry) for kind in kinds) for entry in entries):
+        here = [kind for kind, of in kinds.items() if size.startswith(of)] or [*kinds]
+        if any(kind not in missed for kind in here):
+            return
     which = " or ".join(f"{kind} ({kinds[kind]})" for kind in missed)
     yield about(
         assignment,
@@ -191,16 +227,24 @@ def _check_kinds(
     )
 
 
+def _overlap(kind: str, entry: str) -> bool:
+    """Whether a prefix can match an interface of a kind: `en` and `ens5` both can match `ens`."""
+    return kind.startswith(entry) or entry.startswith(kind)
+
+
 def _check_one_interface(
     assignment: Assignment, value: str, filter_: Filter, names: Mapping[str, Any]
 ) -> Iterator[Diagnosis]:
-    interface = names["interface"]
-    fix = Fix(Change.VALUE, names["remedy"])
+    interface, where = names["interface"], names["interface_of"]
+    certain = names["interface_certain"]
+    fix = Fix(Change.VALUE, names["remedy"]) if certain else None
     remedy = f"Write {names['remedy']}."
     if not filter_.selects(interface):
-        what = f"NCCL_SOCKET_IFNAME={value} does not match {interface}, the interface on Azure's images."
-        yield about(assignment, "env-interfaces-miss", Level.ERROR, what, remedy, names["source"], fix=fix)
-    elif len(filter_.entries) > 1:
+        verb = "excludes" if filter_.inverted else "does not match"
+        what = f"NCCL_SOCKET_IFNAME={value} {verb} {interface}, the interface {where}."
+        level = Level.ERROR if certain else Level.WARNING
+        yield about(assignment, "env-interfaces-miss", level, what, remedy, names["source"], fix=fix)
+    elif len(filter_.entries) > 1 and not filter_.inverted and certain:
         what = (
             f"NCCL_SOCKET_IFNAME={value} names interfaces that Azure's images do not have beside {interface}."
         )

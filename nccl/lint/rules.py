@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import PurePosixPath
 from typing import Any
 
 from gpu_fabric.nccl.environment.platforms import platforms, set_elsewhere
@@ -51,6 +52,35 @@ def check_rules(assignment: Assignment, situation: Situation) -> Iterator[Diagno
                 rule["source"],
                 fix=_fix(rule.get("fix")),
             )
+
+
+def check_topology_name(assignment: Assignment, situation: Situation) -> Iterator[Diagnosis]:
+    """NCCL_TOPO_FILE with the file that an image or the plugin has for another series than this one."""
+    if assignment.name != "NCCL_TOPO_FILE" or not assignment.value or situation.cloud is None:
+        return
+    named = PurePosixPath(assignment.value)
+    here = {entry.value for entry in set_elsewhere(situation) if entry.name == assignment.name}
+    for image in platforms()["images"]:
+        for series in image.get("series", ()):
+            theirs = series["sets"].get(assignment.name)
+            if theirs is None or theirs in here or re.search(series["match"], situation.size or ""):
+                continue
+            if str(named) == theirs or named.name == _flat_name(theirs):
+                yield about(
+                    assignment,
+                    "env-topology-of-another-size",
+                    Level.ERROR,
+                    f"NCCL_TOPO_FILE={assignment.value} is the file of another series than {situation.size}: its bus "
+                    "ids are not those of this node.",
+                    f"Write NCCL_TOPO_FILE={next(iter(here))}." if here else "Delete it.",
+                    image["source"],
+                    fix=Fix(Change.VALUE, next(iter(here))) if here else Fix(Change.DELETE),
+                )
+
+
+def _flat_name(path: str) -> str:
+    """/opt/microsoft/ndv4/topo.xml was /opt/microsoft/ndv4-topo.xml on earlier images."""
+    return f"{PurePosixPath(path).parent.name}-{PurePosixPath(path).name}"
 
 
 def check_set_elsewhere(assignment: Assignment, situation: Situation) -> Iterator[Diagnosis]:

@@ -93,6 +93,7 @@ def test_a_deprecated_name_is_a_warning_from_the_release_that_deprecates_it() ->
     ("name", "remedy"),
     [
         ("NCCL_DEBGU", "Did you mean NCCL_DEBUG?"),
+        ("NCCL_TIMEOUT", "Use the argument timeout of torch.distributed.init_process_group."),
         ("NCCL_SOCKET_IFNAMES", "Did you mean NCCL_SOCKET_IFNAME?"),
         ("nccl_debug", "Did you mean NCCL_DEBUG?"),
         ("NCCL_SOCKET_NSOCKS_PERTHREAD", "Did you mean NCCL_NSOCKS_PERTHREAD?"),

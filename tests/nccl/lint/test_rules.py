@@ -207,6 +207,32 @@ CASES: dict[str, list[Case]] = {
         Case("NCCL_SOCKET_IFNAME", "eth0", NDV5, "note", "is a prefix"),
         Case("NCCL_SOCKET_IFNAME", "=eth0", NDV5, None),
     ],
+    "env-network-name": [
+        Case("NCCL_NET", "IB", P5, "error", "which does not use EFA devices"),
+        Case("NCCL_NET", "ib", P4D, "error"),
+        Case("NCCL_NET", "efa", P5, "error", "the name of no network on this node"),
+        Case("NCCL_NET", "AWS Libfabric", P5, "note", "is the plugin's old name"),
+        Case("NCCL_NET", "OFI", P5, "note"),
+        Case("NCCL_NET", "Libfabric", P5, None),
+        Case("NCCL_NET", "Libfabric", NDV5, "error", "the name of the EFA plugin"),
+        Case("NCCL_NET", "AWS Libfabric", NDV5, "error"),
+        Case("NCCL_NET", "IB", NDV5, None),
+        Case("NCCL_NET", "IBext_v8", NDV5, None),
+        Case("NCCL_NET", "IB", None, None),
+        Case("NCCL_NET", "Socket", P5, None),
+    ],
+    "env-topology-of-another-size": [
+        Case(
+            "NCCL_TOPO_FILE", "/opt/microsoft/ndv4/topo.xml", NDV5, "error", "is the file of another series"
+        ),
+        Case("NCCL_TOPO_FILE", "/opt/microsoft/ndv4-topo.xml", NDV5, "error"),
+        Case("NCCL_TOPO_FILE", "/opt/microsoft/ndv5/topo.xml", NDV4, "error"),
+        Case("NCCL_TOPO_FILE", "/opt/microsoft/ndv5/topo.xml", P4D, "error"),
+        Case("NCCL_TOPO_FILE", "/opt/microsoft/ndv5/topo.xml", NDV5, None),
+        Case("NCCL_TOPO_FILE", "/opt/microsoft/ndv5-topo.xml", NDV5, None),
+        Case("NCCL_TOPO_FILE", "/opt/microsoft/ndv5/topo.xml", None, None),
+        Case("NCCL_TOPO_FILE", "/etc/topo.xml", NDV5, None),
+    ],
     "env-set-by-platform": [
         Case("NCCL_BUFFSIZE", "8388608", P5, "note", "repeats what aws-ofi-nccl sets"),
         Case("NCCL_BUFFSIZE", "1048576", P5, "warning", "replaces 8388608, which aws-ofi-nccl sets"),
@@ -300,3 +326,17 @@ def test_a_default_that_the_job_may_override_is_judged_as_a_value() -> None:
 def test_where_one_finding_says_delete_the_others_do_not_say_how_to_write_it() -> None:
     assert codes("export NCCL_NET_GDR_LEVEL=5\n", NDV5) == ["env-gdr-across-sockets"]
     assert codes("export NCCL_NET_GDR_LEVEL=3\n", NDV5) == ["env-level-number"]
+
+
+def test_up_to_1_11_0_the_plugin_has_its_old_name_alone() -> None:
+    def levels(value: str, plugin: str) -> list[str]:
+        found = variable("NCCL_NET", value, P5, plugin_version=plugin)
+        return [entry.level.value for entry in found if entry.code == "env-network-name"]
+
+    assert [levels(value, "1.11.0") for value in ("AWS Libfabric", "Libfabric")] == [[], ["error"]]
+    assert [levels(value, "1.12.0") for value in ("AWS Libfabric", "Libfabric")] == [["note"], []]
+
+
+def test_the_file_of_another_series_is_replaced_by_that_of_this_one() -> None:
+    text = "export NCCL_TOPO_FILE=/opt/microsoft/ndv4/topo.xml\n"
+    assert mended(text, NDV5) == "export NCCL_TOPO_FILE=/opt/microsoft/ndv5/topo.xml\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpu_fabric.nccl.lint.grammar import read_integer
-from tests.nccl.lint.helpers import NDV4, NDV5, P4D, P5, variable
+from tests.nccl.lint.helpers import NDV4, NDV5, P4D, P5, findings, variable
 
 
 def about(name: str, value: str, size: str | None = None, **situation: str) -> list[tuple[str, str]]:
@@ -28,6 +28,7 @@ def about(name: str, value: str, size: str | None = None, **situation: str) -> l
         "env-device-prefix",
         "env-device-ethernet",
         "env-device-none",
+        "env-device-some",
         "env-interfaces",
         "env-interfaces-miss",
         "env-interface-prefix",
@@ -255,9 +256,9 @@ def test_an_unknown_subsystem_gets_the_nearest() -> None:
     ("value", "code", "says"),
     [
         ("mlx5_ib", None, ""),
-        ("=mlx5_ib0,mlx5_ib1", None, ""),
+        ("=" + ",".join(f"mlx5_ib{index}:1" for index in range(8)), None, ""),
         ("^mlx5_an", None, ""),
-        ("=mlx5_ib0:1:0:0", None, ""),
+        ("=" + ",".join(f"mlx5_ib{index}:1:0:0" for index in range(8)), None, ""),
         (
             "mlx5_ib*",
             "env-devices",
@@ -270,6 +271,9 @@ def test_an_unknown_subsystem_gets_the_nearest() -> None:
         ("mlx5", "env-device-ethernet", "lets mlx5_an0 in, the Ethernet device of accelerated networking"),
         ("^mlx5_ib7", "env-device-ethernet", "lets mlx5_an0 in"),
         ("mlx5_0,mlx5_2", "env-device-none", "matches none of mlx5_ib0 to mlx5_ib7"),
+        ("mlx5_ib0", "env-device-some", "keeps 1 of the 8 InfiniBand devices of Standard_ND96isr_H100_v5"),
+        ("=mlx5_ib0:1,mlx5_ib1:1", "env-device-some", "keeps 2 of the 8"),
+        ("^mlx5_an,mlx5_ib7", "env-device-some", "keeps 7 of the 8"),
     ],
 )
 def test_devices_on_azure(value: str, code: str | None, says: str) -> None:
@@ -292,9 +296,15 @@ def test_device_1_is_also_device_10() -> None:
     assert about("NCCL_IB_HCA", "mlx5_0") == [], "no device is called mlx5_00"
 
 
+@pytest.mark.parametrize("value", ["mlx5", "mlx4", "mlx5,mlx4", "^mlx4"])
+def test_the_name_of_a_driver_is_a_prefix_that_is_meant(value: str) -> None:
+    assert about("NCCL_IB_HCA", value) == []
+
+
 def test_rails_are_read_since_2_30_7() -> None:
-    assert about("NCCL_IB_HCA", "=mlx5_ib0:1:0", NDV5, nccl_version="2.30.7") == []
-    ((code, what),) = about("NCCL_IB_HCA", "=mlx5_ib0:1:0", NDV5, nccl_version="2.30.4")
+    value = "=" + ",".join(f"mlx5_ib{index}" for index in range(7)) + ",mlx5_ib7:1:0"
+    assert about("NCCL_IB_HCA", value, NDV5, nccl_version="2.30.7") == []
+    ((code, what),) = about("NCCL_IB_HCA", value, NDV5, nccl_version="2.30.4")
     assert (code, "rail and plane are read since 2.30.7" in what) == ("env-devices", True)
 
 
@@ -339,6 +349,18 @@ def test_a_list_that_matches_no_ec2_interface_is_an_error() -> None:
         ("eth0,enp,bond0", NDV4, "env-interface-prefix", "names interfaces that Azure's images do not have"),
         ("ib0", NDV5, "env-interfaces-miss", "does not match eth0"),
         ("=eth", NDV5, "env-interfaces-miss", "does not match eth0"),
+        (
+            "^docker,lo,veth,eth",
+            NDV5,
+            "env-interfaces-miss",
+            "excludes eth0, the interface on Azure's images",
+        ),
+        ("^eth0,docker", NDV5, "env-interfaces-miss", "excludes eth0"),
+        ("^=eth0", NDV5, "env-interfaces-miss", "excludes eth0"),
+        ("^docker,lo,veth,en", P5, "env-interfaces-miss", "excludes every interface of the EC2 sizes"),
+        ("ens", P5, "env-interfaces-miss", "none matches interfaces named enp (p5)"),
+        ("enp71s0", P4D, "env-interfaces-miss", "none matches interfaces named ens (p4d)"),
+        ("enp,eth0", P5, "env-interfaces-miss", "none matches interfaces named ens (p4d)"),
     ],
 )
 def test_interfaces_that_do_not_hold(value: str, size: str, code: str, says: str) -> None:
@@ -347,6 +369,55 @@ def test_interfaces_that_do_not_hold(value: str, size: str, code: str, says: str
     assert any(says in what for _, what in found)
 
 
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [
+        ("enp71s0", P5),
+        ("enp", P5),
+        ("enp71s0,enp72s0", "p5en.48xlarge"),
+        ("ens", P4D),
+        ("ens32", "p4de.24xlarge"),
+        ("enp71s0", "p6-b200.48xlarge"),
+        ("^docker,lo,veth,ens", P5),
+    ],
+)
+def test_an_interface_of_the_size_at_hand_is_the_users_knowledge(value: str, size: str) -> None:
+    assert about("NCCL_SOCKET_IFNAME", value, size) == []
+
+
 @pytest.mark.parametrize("value", ["=eth0", "^docker,lo"])
 def test_interfaces_that_hold_on_azure(value: str) -> None:
     assert about("NCCL_SOCKET_IFNAME", value, NDV5) == []
+
+
+POD = "spec:\n{network}  containers:\n  - env:\n    - name: NCCL_SOCKET_IFNAME\n      value: {value}\n"
+HOST = "  hostNetwork: true\n"
+
+
+@pytest.mark.parametrize(
+    ("network", "value", "size", "expected"),
+    [
+        ("", "eth0", P5, []),
+        ("", "=eth0", P5, []),
+        ("", "eth0", NDV5, ["env-interface-prefix"]),
+        ("", "^lo", P4D, ["env-interface-exclusions"]),
+        ("", "^lo", NDV5, []),
+        ("", "en", P5, ["env-interfaces-miss"]),
+        ("", "^eth", P5, ["env-interface-exclusions", "env-interface-exclusions", "env-interfaces-miss"]),
+        (HOST, "eth0", P5, ["env-interfaces-miss"]),
+        (HOST, "en", P5, []),
+        (HOST, "^lo", P5, ["env-interface-exclusions", "env-interface-exclusions"]),
+        ("  hostNetwork: false\n", "eth0", P5, []),
+    ],
+)
+def test_a_pod_without_the_hosts_network_has_eth0(
+    network: str, value: str, size: str, expected: list[str]
+) -> None:
+    found = findings(POD.format(network=network, value=value), size, path="pod.yaml")
+    assert sorted(entry.code for entry in found) == expected
+
+
+def test_an_interface_that_a_pod_seems_to_lack_may_be_one_of_its_network_plugin() -> None:
+    (finding,) = findings(POD.format(network="", value="net1"), P5, path="pod.yaml")
+    assert finding.level.value == "warning"
+    assert "does not match eth0, the interface of a pod that has its own network" in finding.what
