@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gpu_fabric.nccl.launch import LaunchNode, render
 from gpu_fabric.nccl.preflight import zipapp
 from tests.node_real.isolated import Root, isolated_root
 
@@ -54,11 +55,10 @@ def slurm_conf() -> str:
     return f"{SLURM_CONF}{nodes}PartitionName=all Nodes=n[1-{NODES}] Default=YES State=UP OverSubscribe=FORCE:8\n"
 
 
-TOPOLOGY_CONF = """\
-SwitchName=leaf1 Nodes=n[1-4]
-SwitchName=leaf2 Nodes=n[5-8]
-SwitchName=spine Switches=leaf[1-2]
-"""
+#: Two leaves under one spine: the file is the one that `gpu-fabric hostfile --format slurm-conf` writes.
+TREE = [
+    LaunchNode(f"n{number}", layers=("spine", f"leaf{1 + (number > 4)}")) for number in range(1, NODES + 1)
+]
 
 
 def prepare(root: Root) -> None:
@@ -95,7 +95,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Root]:
     ) as root:
         prepare(root)
         root.write("/etc/slurm/slurm.conf", slurm_conf())
-        root.write("/etc/slurm/topology.conf", TOPOLOGY_CONF)
+        root.write("/etc/slurm/topology.conf", render(TREE, "slurm-conf"))
         root.run(
             "sh",
             "-c",
@@ -127,6 +127,16 @@ def test_slurm_a_healthy_cluster_passes_and_its_nodes_come_from_the_list(slurm: 
     found = {result["check"]: result["what"] for result in report["results"]}
     assert found["busbw-all_reduce"] == "355.0 of 355.0 GB/s at 8 GiB on 8 nodes"
     assert found["fabric-used"] == "efa on 8 hosts"
+
+
+def test_slurm_takes_our_topology_and_keeps_a_job_under_one_leaf(slurm: Root) -> None:
+    shown = slurm.run("scontrol", "show", "topology").stdout
+    assert "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=n1,n2,n3,n4" in shown
+    assert "SwitchName=spine Level=1 LinkSpeed=1 Nodes=n[1-8] Switches=leaf1,leaf2" in shown
+    nodes = slurm.run(
+        "srun", "-N4", "--switches=1", "--mpi=none", "printenv", "SLURMD_NODENAME"
+    ).stdout.split()
+    assert len({name > "n4" for name in nodes if name.startswith("n")}) == 1, nodes
 
 
 def test_slurm_inside_a_job_the_nodes_are_the_jobs_and_a_job_script_can_gate_on_the_code(slurm: Root) -> None:

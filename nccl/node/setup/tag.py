@@ -1,9 +1,11 @@
 """A tag on the instance with the node's state, where its role allows that. No role is not a failure."""
 
 import json
+import re
 import urllib.request
 
 METADATA = "http://169.254.169.254"
+MANAGEMENT = "https://management.azure.com"
 
 
 def ask(url, headers, method="GET", body=None):
@@ -39,13 +41,19 @@ def azure(host, key, value):
     instance = ask(
         METADATA + "/metadata/instance/compute/resourceId?api-version=2021-02-01&format=text", headers
     )
-    query = "/metadata/identity/oauth2/token?api-version=2018-02-01&resource=https://management.azure.com/"
+    query = "/metadata/identity/oauth2/token?api-version=2018-02-01&resource=" + MANAGEMENT + "/"
     token = json.loads(ask(METADATA + query, headers))["access_token"]
-    url = f"https://management.azure.com{instance}/providers/Microsoft.Resources/tags/default?api-version=2021-04-01"
+    url = f"{MANAGEMENT}{instance}/providers/Microsoft.Resources/tags/default?api-version=2021-04-01"
     body = json.dumps({"operation": "Merge", "properties": {"tags": {key: value}}}).encode()
     ask(url, {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}, "PATCH", body)
 
 
 def put(host, cloud, value):
-    {"aws": aws, "azure": azure}[cloud](host, "gpu-fabric:state", value)
+    """Both clouds take 256 characters, and AWS few besides letters and digits."""
+    try:
+        {"aws": aws, "azure": azure}[cloud](
+            host, "gpu-fabric:state", re.sub(r"[^\w +=.:/@-]", " ", value)[:250]
+        )
+    except Exception as error:
+        return f"not set: {error}"
     return "set"

@@ -1,0 +1,163 @@
+"""Steps of the node's setup that are optional, each run by itself: the tag on the instance, container runtimes."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar
+
+import pytest
+
+SETUP = Path(__file__).parents[3] / "nccl" / "node" / "setup"
+VM = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/n"
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"node_setup_{name}", SETUP / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Host:
+    """Records what a step does to the node; files are a dict."""
+
+    def __init__(self, programs: tuple[str, ...] = (), files: dict[str, str] | None = None) -> None:
+        self.programs, self.files, self.ran = programs, files or {}, []
+        setup = load("setup")
+        self.Skip, self.Fail = setup.Skip, setup.Fail
+
+    def has(self, program: str) -> bool:
+        return program in self.programs
+
+    def read(self, path: str, default: str = "") -> str:
+        return self.files.get(path, default)
+
+    def put(self, path: str, text: str) -> bool:
+        changed = self.files.get(path) != text
+        self.files[path] = text
+        return changed
+
+    def run(self, *argv: str, **_: Any) -> str:
+        self.ran.append(argv)
+        return ""
+
+
+class Cloud(BaseHTTPRequestHandler):
+    """The metadata services, and Azure Resource Manager."""
+
+    asked: ClassVar[list[tuple[str, str, str]]] = []
+
+    def answer(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        body = self.rfile.read(length).decode()
+        self.asked.append((self.command, self.path, body))
+        secret = (
+            self.headers.get("X-aws-ec2-metadata-token") == "imds" or self.headers.get("Metadata") == "true"
+        )
+        bearer = self.headers.get("Authorization") == "Bearer azure-token"
+        texts = {
+            "/latest/api/token": "imds",
+            "/latest/meta-data/instance-id": "i-1" if secret else None,
+            "/latest/meta-data/placement/region": "us-east-1" if secret else None,
+        }
+        text = texts.get(self.path)
+        if secret and "resourceId" in self.path:
+            text = VM
+        if secret and "oauth2/token" in self.path:
+            text = json.dumps({"access_token": "azure-token"})
+        if bearer and self.command == "PATCH":
+            text = "{}"
+        self.send_response(200 if text is not None else 403)
+        self.end_headers()
+        self.wfile.write((text or "").encode())
+
+    def do_GET(self) -> None:
+        self.answer()
+
+    def do_PUT(self) -> None:
+        self.answer()
+
+    def do_PATCH(self) -> None:
+        self.answer()
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def tag() -> Iterator[ModuleType]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Cloud)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    module = load("tag")
+    for name in ("METADATA", "MANAGEMENT"):
+        setattr(module, name, f"http://127.0.0.1:{server.server_port}")
+    yield module
+    server.shutdown()
+    server.server_close()
+    Cloud.asked.clear()
+
+
+def test_on_aws_the_tag_is_set_through_the_images_own_client(tag: ModuleType) -> None:
+    host = Host()
+    assert tag.put(host, "aws", 'failed at 040-fabric: 31 (of 32), "x" ' + "y" * 300) == "set"
+    (argv,) = host.ran
+    assert argv[:6] == ("timeout", "20", "aws", "ec2", "create-tags", "--region")
+    assert argv[6:9] == ("us-east-1", "--resources", "i-1")
+    key, _, value = argv[-1].partition(",")
+    assert key == 'Key="gpu-fabric:state"'
+    assert value.startswith('Value="failed at 040-fabric: 31  of 32    x  yyy'), (
+        "what AWS refuses is left out"
+    )
+    assert len(value) <= len('Value=""') + 250
+
+
+def test_on_azure_the_tag_is_merged_into_those_that_are_there(tag: ModuleType) -> None:
+    assert tag.put(Host(), "azure", "ready") == "set"
+    method, path, body = Cloud.asked[-1]
+    assert (method, path) == (
+        "PATCH",
+        f"{VM}/providers/Microsoft.Resources/tags/default?api-version=2021-04-01",
+    )
+    assert json.loads(body) == {"operation": "Merge", "properties": {"tags": {"gpu-fabric:state": "ready"}}}
+
+
+def test_where_the_role_allows_no_tag_that_is_said_and_nothing_fails(tag: ModuleType) -> None:
+    vars(tag)["METADATA"] = "http://127.0.0.1:1"
+    assert tag.put(Host(), "aws", "ready").startswith("not set: ")
+
+
+def test_docker_keeps_its_settings_and_gets_unlimited_locked_memory_and_our_files() -> None:
+    module = load("containers")
+    host = Host(("docker",), {"/etc/docker/daemon.json": '{"data-root": "/big"}'})
+    assert module.run(host) == "docker, CDI device gpu-fabric.io/node=files"
+    settings = json.loads(host.files["/etc/docker/daemon.json"])
+    assert settings == {
+        "data-root": "/big",
+        "default-ulimits": {"memlock": {"Name": "memlock", "Soft": -1, "Hard": -1}},
+        "features": {"cdi": True},
+    }
+    assert ("systemctl", "try-restart", "docker.service") in host.ran
+    cdi = json.loads(host.files["/etc/cdi/gpu-fabric.json"])
+    assert cdi["kind"] == "gpu-fabric.io/node"
+    mounts = cdi["devices"][0]["containerEdits"]["mounts"]
+    assert [mount["containerPath"] for mount in mounts] == [
+        "/etc/gpu-fabric",
+        "/usr/local/bin/gpu-fabric-entrypoint",
+    ]
+    host.ran.clear()
+    module.run(host)
+    assert host.ran == [], "nothing is restarted where nothing changed"
+
+
+def test_a_node_without_a_container_runtime_says_so() -> None:
+    host = Host()
+    with pytest.raises(host.Skip, match="no container runtime here"):
+        load("containers").run(host)
