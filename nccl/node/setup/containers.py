@@ -3,18 +3,15 @@
 import json
 import os
 
-EDITS = {
-    "env": ["NCCL_CONF_FILE=/etc/gpu-fabric/nccl.conf"],
-    "mounts": [
-        {"hostPath": path, "containerPath": path, "options": ["ro", "nosuid", "nodev", "bind"]}
-        for path in ("/etc/gpu-fabric", "/usr/local/bin/gpu-fabric-entrypoint")
-    ],
-}
+OURS = ("/etc/gpu-fabric", "/usr/local/bin/gpu-fabric-entrypoint")
+VARIABLES = ["NCCL_CONF_FILE=/etc/gpu-fabric/nccl.conf"]
+READ_ONLY = ["ro", "nosuid", "nodev", "bind"]
+MOUNTS = [{"hostPath": path, "containerPath": path, "options": READ_ONLY} for path in OURS]
 # Container Device Interface: Docker, containerd, CRI-O and podman all take `--device gpu-fabric.io/node=files`.
 CDI = {
     "cdiVersion": "0.5.0",
     "kind": "gpu-fabric.io/node",
-    "devices": [{"name": "files", "containerEdits": EDITS}],
+    "devices": [{"name": "files", "containerEdits": {"env": VARIABLES, "mounts": MOUNTS}}],
 }
 DOCKER = "/etc/docker/daemon.json"
 
@@ -44,11 +41,8 @@ def run(host):
     if "docker" in runtimes:
         done.append(docker(host))
     if os.path.isdir("/etc/enroot/mounts.d"):
-        rows = [
-            f"{edit['hostPath']} {edit['containerPath']} none x-create=auto,bind,ro,nosuid,nodev\n"
-            for edit in EDITS["mounts"]
-        ]
+        rows = [f"{path} {path} none x-create=auto,bind,ro,nosuid,nodev\n" for path in OURS]
         host.put("/etc/enroot/mounts.d/50-gpu-fabric.fstab", "".join(rows))
-        host.put("/etc/enroot/environ.d/50-gpu-fabric.env", "".join(f"{line}\n" for line in EDITS["env"]))
+        host.put("/etc/enroot/environ.d/50-gpu-fabric.env", "".join(f"{line}\n" for line in VARIABLES))
         done.append("enroot")
     return ", ".join([*done, "CDI device gpu-fabric.io/node=files"])
