@@ -468,6 +468,12 @@ def _partner(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
 def _key(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
     name = settings.bgp_key_from
     if name is None:
+        if settings.partner is Partner.MEGAPORT and settings.bgp_key is None:
+            yield Problem(
+                ("bgp_key_from",),
+                "is missing: AWS's sessions always have a key, and Megaport's router is set up before AWS makes one",
+                "set one with `pulumi config set --secret bgpKey` and write `bgpKeyFrom: bgpKey`",
+            )
         return
     where, set_it = ("bgp_key_from",), f"`pulumi config set --secret {name}`"
     if settings.bgp_key is not None:

@@ -210,6 +210,11 @@ def _order_by_hand(settings: InterconnectSettings, exchange: Exchange, links: Li
     account = settings.aws_account or "your account"
     azure = ", ".join(str(one.block) for one in links.azure[:count])
     aws = ", ".join(str(one.block) for one in links.aws[:count])
+    key = (
+        f"the key that `bgpKeyFrom: {settings.bgp_key_from}` names"
+        if settings.bgp_key_from is not None
+        else "the key that AWS makes for its interface (or set `bgpKeyFrom` before), and none towards Azure"
+    )
     return [
         f"order from your partner at {exchange.location} ({exchange.metro}): {count} hosted Direct Connect "
         f"connection(s) of {settings.bandwidth_mbps} Mb/s for the AWS account {account}, and {count} connection(s) of "
@@ -217,7 +222,7 @@ def _order_by_hand(settings: InterconnectSettings, exchange: Exchange, links: Li
         f"have its routers speak BGP as AS {settings.asns.partner}: towards Azure on {azure} (the partner has the "
         f"first address, Microsoft the second, AS 12076, VLAN {settings.azure_vlan}); towards AWS on {aws} (Amazon has "
         f"the first address, AS {settings.asns.amazon}); MTU {settings.mtu}, BFD {'on' if settings.bfd else 'off'}, no "
-        "default route",
+        f"default route; with {key}",
         "when the circuit is Provisioned: write `manual.connectionIds` and `manual.vlans` of the connections and "
         "`provisioned: true`, and run `up` again",
     ]

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 import pulumi
+import pulumi_aws as aws
 
 from gpu_fabric.components.component import child
 from gpu_fabric.components.interconnect.limits import MEGAPORT_MCR_MBPS, MICROSOFT_ASN
@@ -60,7 +61,7 @@ def megaport(order: Order) -> Joined:
             asn=settings.asns.partner,
             opts=child(order.parent),
         )
-        aws, azure = order.links.aws[number], order.links.azure[number]
+        on_aws, on_azure = order.links.aws[number], order.links.azure[number]
         to_aws = sdk.Vxc(
             f"{order.name}-aws-{number}",
             product_name=f"{order.name}-aws-{number}",
@@ -68,7 +69,7 @@ def megaport(order: Order) -> Joined:
             contract_term_months=own.term_months,
             a_end={"requested_product_uid": router.product_uid},
             a_end_partner_config=_router_side(
-                order, aws.second, aws.first_host, settings.asns.amazon, order.bgp_key
+                order, on_aws.second, on_aws.first_host, settings.asns.amazon, order.bgp_key
             ),
             b_end={"requested_product_uid": own.aws_product_uid},
             b_end_partner_config={
@@ -89,7 +90,7 @@ def megaport(order: Order) -> Joined:
                 contract_term_months=own.term_months,
                 a_end={"requested_product_uid": router.product_uid},
                 a_end_partner_config=_router_side(
-                    order, azure.first, azure.second_host, MICROSOFT_ASN, order.bgp_key
+                    order, on_azure.first, on_azure.second_host, MICROSOFT_ASN, order.bgp_key
                 ),
                 b_end={"requested_product_uid": own.azure_product_uid},
                 b_end_partner_config={
@@ -102,7 +103,7 @@ def megaport(order: Order) -> Joined:
                 ),
             )
         )
-        ports.append(AwsPort(to_aws.csp_connections.apply(_connection_id), to_aws.b_end.apply(_vlan)))
+        ports.append(_hosted(order, to_aws, f"{order.name}-aws-{number}"))
     return Joined(aws=ports, asns=[settings.asns.partner] * len(ports), circuit_ready=to_azure)
 
 
@@ -122,15 +123,12 @@ def _router_side(
     return {"partner": "vrouter", "vrouter_config": {"interfaces": [interface]}}
 
 
-def _field(row: Any, name: str) -> Any:
-    return row[name] if isinstance(row, dict) else getattr(row, name)
+def _hosted(order: Order, connect: Any, name: str) -> AwsPort:
+    """The hosted connection that a cross connect made in the account, found by its name.
 
-
-def _connection_id(connections: Any) -> str:
-    """Direct Connect's id among what the provider says of the cross connect's ends."""
-    found = [_field(row, "connection_id") for row in connections or []]
-    return next((one for one in found if one and str(one).startswith("dxcon-")), "")
-
-
-def _vlan(end: Any) -> int:
-    return _field(end, "vlan")
+    The look-up waits for the cross connect, so that a preview makes none and needs no login.
+    """
+    found = aws.directconnect.get_connection_output(
+        name=connect.product_uid.apply(lambda _: name), opts=pulumi.InvokeOutputOptions(parent=order.parent)
+    )
+    return AwsPort(found.id, found.vlan_id)

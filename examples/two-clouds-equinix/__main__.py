@@ -1,8 +1,8 @@
 """Two GPU clusters and the private link between them, described in the stack file.
 
-Makes what examples/two-clouds makes, and a Direct Connect gateway with two virtual interfaces, two Equinix cloud routers
-with four connections, an ExpressRoute circuit with its gateway, and the routes and rules that let the nodes of one side
-reach those of the other. Costs about 705 USD an hour with the link full: destroy it when done.
+Makes what examples/two-clouds makes, and a Direct Connect gateway with two virtual interfaces, two Equinix cloud
+routers with four connections, an ExpressRoute circuit with its gateway, and the routes and rules that let the nodes of
+one side reach those of the other. Costs about 705 USD an hour with the link full: destroy it when done.
 """
 
 import pulumi

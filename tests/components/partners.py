@@ -33,9 +33,5 @@ def _computed(type_: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any
     if type_ == "megaport:index/mcr:Mcr":
         return {"productUid": f"mcr-{_id(name)}"}
     if type_ == "megaport:index/vxc:Vxc":
-        number = int(name.rpartition("-")[2])
-        return {
-            "bEnd": {**inputs["bEnd"], "vlan": 410 + number},
-            "cspConnections": [{"connectionId": ""}, {"connectionId": f"dxcon-{_id(name)}"}],
-        }
+        return {"productUid": f"vxc-{_id(name)}"}
     return {}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pulumi
 import pytest
+from pulumi.runtime.config import set_all_config
 
 from gpu_fabric.components.config import read_fabric
 from gpu_fabric.components.fabric import GpuFabric
@@ -31,8 +32,14 @@ ROUTER = "equinix:fabric/cloudRouter:CloudRouter"
 FABRIC_CONNECTION = "equinix:fabric/connection:Connection"
 PROTOCOL = "equinix:fabric/routingProtocol:RoutingProtocol"
 PROFILES = "equinix:fabric/getServiceProfiles:getServiceProfiles"
+HOSTED = "aws:directconnect/getConnection:getConnection"
 CIRCUIT_STATE = "azure-native:network:getExpressRouteCircuit"
-ANSWERS = {PROFILES: {"data": [{"uuid": "profile-1"}], "id": "x"}}
+BGP_KEY = "a key that only the stack knows"
+CONFIG = {"aws:region": "us-east-1", "azure-native:location": "eastus", "gpu-fabric:bgpKey": BGP_KEY}
+ANSWERS = {
+    PROFILES: {"data": [{"uuid": "profile-1"}], "id": "x"},
+    HOSTED: {"id": "dxcon-megaport", "vlanId": 410},
+}
 
 
 def link(
@@ -45,13 +52,15 @@ def link(
 @cache
 def _recorded(text: str, state: str) -> Recording:
     def program() -> dict[str, Any]:
+        set_all_config(CONFIG, ["gpu-fabric:bgpKey"])
         settings = read_fabric({"aws": AWS, "azure": AZURE, "interconnect": json.loads(text)})
         return GpuFabric("train", settings).exports()["interconnect"]
 
     answers = {**ANSWERS, CIRCUIT_STATE: {"serviceProviderProvisioningState": state, "id": "c", "name": "c"}}
-    return record(
-        program, config={"aws:region": "us-east-1", "azure-native:location": "eastus"}, answers=answers
-    )
+    try:
+        return record(program, config=CONFIG, answers=answers)
+    finally:
+        set_all_config({}, [])
 
 
 def inputs(recording: Recording, type_: str, name: str) -> dict[str, Any]:
@@ -348,11 +357,12 @@ class _Mcr(_Bridged):
 
 
 class _Vxc(_Bridged):
-    token, returned = "megaport:index/vxc:Vxc", ("csp_connections",)
+    token, returned = "megaport:index/vxc:Vxc", ("product_uid",)
 
 
 MEGAPORT = {
     "partner": "megaport",
+    "bgpKeyFrom": "bgpKey",
     "megaport": {"locationId": 67, "awsProductUid": "aws-1", "azureProductUid": "azure-1"},
 }
 
@@ -380,6 +390,15 @@ def test_megaport_has_routers_of_a_rate_that_it_sells_and_leaves_the_peering_to_
     to_aws = inputs(made, _Vxc.token, "train-link-aws-0")["bEndPartnerConfig"]["awsConfig"]
     assert (to_aws["connectType"], to_aws["ownerAccount"]) == ("AWSHC", "123456789012")
     interface = inputs(made, INTERFACE, "train-link-interface-0")
-    assert interface["connectionId"].startswith("dxcon-")
-    assert interface["vlan"] == 410
+    assert (interface["connectionId"], interface["vlan"]) == ("dxcon-megaport", 410)
+    looked_up = [one.arguments["name"] for one in made.invokes if one.token == HOSTED]
+    assert sorted(looked_up) == ["train-link-aws-0", "train-link-aws-1"]
     assert reaches(made, made.one(PEERING), named(made, _Vxc.token, "train-link-azure-1"))
+
+
+def test_the_users_key_is_that_of_every_session() -> None:
+    made = link({"bgpKeyFrom": "bgpKey"})
+    assert made.one(INTERFACE).inputs["bgpAuthKey"] == BGP_KEY
+    assert made.one(PEERING).inputs["sharedKey"] == BGP_KEY
+    assert inputs(made, PROTOCOL, "train-link-aws-0-bgp")["bgpAuthKey"] == BGP_KEY
+    assert inputs(made, PROTOCOL, "train-link-azure-0-bgp")["bgpAuthKey"] == BGP_KEY

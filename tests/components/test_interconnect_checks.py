@@ -17,6 +17,7 @@ from gpu_fabric.components.interconnect.notes import notes
 from gpu_fabric.components.interconnect.settings import Family, Tier
 from gpu_fabric.components.problems import InvalidInputError
 from gpu_fabric.planning.regions import region_pairs
+from tests.components.recorder import record
 
 AWS: dict[str, Any] = {"zone": "us-east-1a", "instanceType": "p5.48xlarge", "nodes": 4}
 AZURE: dict[str, Any] = {"vmSize": "Standard_ND96isr_H100_v5", "nodes": 4, "location": "eastus"}
@@ -207,6 +208,15 @@ def test_a_link_of_the_defaults_is_taken() -> None:
             "equinix.emails: is empty; give at least one address that Equinix may write to",
         ),
         (
+            {"partner": "megaport"},
+            "bgpKeyFrom: is missing: AWS's sessions always have a key, and Megaport's router is set up before AWS "
+            "makes one; set one with `pulumi config set --secret bgpKey` and write `bgpKeyFrom: bgpKey`",
+        ),
+        (
+            {"partner": "megaport"},
+            "megaport.locationId: is missing; give it as Megaport's portal shows it; nothing is looked up",
+        ),
+        (
             {"provisioned": True},
             "provisioned: equinix provisions the circuit itself; drop the key; `manual` and `native` need it",
         ),
@@ -280,7 +290,8 @@ def test_a_key_in_plain_text_is_refused_and_never_repeated() -> None:
 
 @pytest.fixture
 def configuration() -> Any:
-    """Set the stack's configuration; empty again after the test."""
+    """Set the stack's configuration; empty before and after the test."""
+    set_all_config({}, [])
     yield lambda values, secret=(): set_all_config(values, list(secret))
     set_all_config({}, [])
 
@@ -464,4 +475,10 @@ def test_both_sides_nodes_get_the_way_to_the_other_and_nothing_wider() -> None:
 
 
 def test_a_secret_output_is_taken_as_a_key() -> None:
-    assert problems({"bgpKey": pulumi.Output.secret("made in a program")}) == []
+    found: list[str] = ["not asked"]
+
+    def program() -> None:
+        found[:] = problems({"bgpKey": pulumi.Output.secret("made in a program")})
+
+    record(program)
+    assert found == []

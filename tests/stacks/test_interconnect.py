@@ -65,10 +65,9 @@ def set_circuit(stack: SimulatedStack, state: str) -> None:
     rehearsal(stack, "drift", CIRCUIT, circuit["id"], "serviceProviderProvisioningState", state)
 
 
-def changes(said: str) -> list[str]:
-    """The lines of a preview or update that create, change or delete something."""
-    marks = (" + ", " - ", " ~ ", "+-", "++", "--")
-    return [line for line in said.splitlines() if line.startswith(marks)]
+def sessions(stack: SimulatedStack) -> list[dict[str, Any]]:
+    """The BGP sessions between the partner's routers and the clouds, up or down, with the reasons."""
+    return json.loads(rehearsal(stack, "sessions", "--json"))
 
 
 SECOND = {**MANUAL, "provisioned": True, "manual": {"connectionIds": ["dxcon-0000000a"], "vlans": [77]}}
@@ -146,3 +145,125 @@ def test_the_key_is_in_no_state_no_output_no_report_and_no_log(simulated: Simula
         if secret in text
     ]
     assert leaks == []
+
+
+EQUINIX = {
+    "partner": "equinix",
+    "bandwidthMbps": 10_000,
+    "awsAccount": "000000000000",
+    "equinix": {"projectId": "00000000-0000-0000-0000-000000000000", "emails": ["network@example.com"]},
+}
+
+
+@pytest.mark.parametrize("redundancy", ["none", "circuit"])
+@pytest.mark.parametrize("gateway", ["virtualPrivate", "transit"])
+def test_a_link_through_equinix_comes_up_in_one_go_stays_and_leaves_nothing(
+    simulated: SimulatedStack, redundancy: str, gateway: str
+) -> None:
+    simulated.configure(linked({**EQUINIX, "redundancy": redundancy, "awsGateway": gateway}))
+    simulated.ok("up")
+    found = sessions(simulated)
+    assert [one for one in found if one["state"] != "up"] == []
+    assert sorted(one["cloud"] for one in found) == sorted(
+        ["aws", "azure-native"] * (1 + (redundancy == "circuit"))
+    )
+    block = "10.100.0.0/16" if gateway == "virtualPrivate" else "10.100.16.0/20"
+    assert {tuple(one["announced"]) for one in found if one["cloud"] == "aws"} == {(block,)}
+    simulated.ok("preview", "--expect-no-changes")
+    simulated.ok("destroy")
+    assert simulated.holdings() == []
+
+
+#: What goes wrong on the way, by the resource that it happens to: refused before anything was done, or done, its id
+#: known, and the wait for it timed out.
+BAD_DAYS = {
+    "circuit-refused": (CIRCUIT, "before"),
+    "circuit-times-out": (CIRCUIT, "partial"),
+    "partners-connection-rejected": ("equinix:fabric/connection:Connection", "before"),
+    "partners-connection-times-out": ("equinix:fabric/connection:Connection", "partial"),
+    "acceptance-fails": ("aws:directconnect/connectionConfirmation:ConnectionConfirmation", "before"),
+    "interface-times-out": (INTERFACE, "partial"),
+    "peering-times-out": (PEERING, "partial"),
+}
+
+
+@pytest.mark.parametrize("day", BAD_DAYS)
+def test_after_a_failure_in_the_middle_one_more_up_ends_well(simulated: SimulatedStack, day: str) -> None:
+    type_, when = BAD_DAYS[day]
+    simulated.configure(linked(EQUINIX))
+    fault = {
+        "type": type_,
+        "operation": "create",
+        "first": 1,
+        "when": when,
+        "code": "InternalError",
+        "message": "later",
+    }
+    simulated.simulation.folder.mkdir(parents=True, exist_ok=True)
+    simulated.simulation.faults.write_text(json.dumps({"fail": [fault]}))
+    assert simulated.run("up").returncode != 0
+    simulated.simulation.faults.unlink()
+    simulated.ok("up")
+    assert [one["state"] for one in sessions(simulated)] == ["up", "up"]
+    simulated.ok("preview", "--expect-no-changes")
+    for one_of in (CIRCUIT, PEERING, INTERFACE, "equinix:fabric/cloudRouter:CloudRouter"):
+        assert len(held(simulated, one_of)) == 1, one_of
+    assert len(held(simulated, "equinix:fabric/connection:Connection")) == 2
+    simulated.ok("destroy")
+    assert simulated.holdings() == []
+
+
+#: What `pulumi package add terraform-provider megaport/megaport` writes, as far as the component uses it.
+MEGAPORT_SDK = """
+import pulumi
+
+
+class _Bridged(pulumi.CustomResource):
+    def __init__(self, name, opts=None, **given):
+        super().__init__(self.token, name, {"product_uid": None, **given}, opts)
+
+    def translate_input_property(self, prop):
+        head, *rest = prop.split("_")
+        return head + "".join(part.capitalize() for part in rest)
+
+    def translate_output_property(self, prop):
+        return "".join(f"_{char.lower()}" if char.isupper() else char for char in prop)
+
+
+class Mcr(_Bridged):
+    token = "megaport:index/mcr:Mcr"
+
+
+class Vxc(_Bridged):
+    token = "megaport:index/vxc:Vxc"
+"""
+
+
+def test_a_link_through_megaport_comes_up_with_the_bridged_package_and_leaves_nothing(
+    simulated: SimulatedStack,
+) -> None:
+    ports = {
+        "locationId": 9001,
+        "awsProductUid": "00000000-0000-4000-8000-000100009001",
+        "azureProductUid": "00000000-0000-4000-8000-000000000001",
+    }
+    link = {key: value for key, value in EQUINIX.items() if key != "equinix"}
+    link |= {"partner": "megaport", "redundancy": "circuit", "megaport": ports, "bgpKeyFrom": "bgpKey"}
+    assert simulated.pulumi("stack", "init", simulated.stack).returncode == 0
+    simulated.configure(linked(link))
+    simulated.pulumi("config", "set", "--secret", "gpu-fabric:bgpKey", KEY, "--stack", simulated.stack)
+    refused = simulated.run("preview")
+    assert refused.returncode != 0
+    assert (
+        "run `pulumi package add terraform-provider megaport/megaport 1.9.1`"
+        in refused.stdout + refused.stderr
+    )
+    assert "Traceback" not in refused.stdout + refused.stderr
+
+    (simulated.project / "pulumi_megaport.py").write_text(MEGAPORT_SDK)
+    simulated.ok("up")
+    found = sessions(simulated)
+    assert [one["reasons"] for one in found] == [[]] * 4
+    simulated.ok("preview", "--expect-no-changes")
+    simulated.ok("destroy")
+    assert simulated.holdings() == []
