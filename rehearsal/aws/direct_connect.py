@@ -85,7 +85,8 @@ def find_connection(tx: Transaction, id: str) -> dict[str, Any]:
 def need_available(tx: Transaction, id: str) -> dict[str, Any]:
     """The connection, or the refusal of a virtual interface on one that is not up yet.
 
-    terraform-provider-equinix#26 and #37, terraform-provider-aws#28006: the sentence is AWS's.
+    terraform-provider-equinix#26 and #37, terraform-provider-aws#28006: the sentence is AWS's. One that is ``down``
+    takes interfaces: unverified.
     """
     found = find_connection(tx, id)
     if state_of(found) not in ("available", "down"):

@@ -15,6 +15,9 @@ A simulated cloud is a package beside this one (``rehearsal/aws`` is the model).
 A vendor's provider is one of pulumi-terraform-bridge unless its cloud says otherwise (``Cloud.bridged``): one that is
 not names its resources, words its refusals, compares inputs and fills previews in its own way (``rehearsal/azure``).
 
+The clouds share one database, so that a partner can act in its customer's account: ``rehearsal/partner.py`` does that
+(``Transaction.beside``), and ``rehearsal/sessions.py`` compares the two ends of a private link.
+
 Then add the cloud to ``rehearsal/clouds.py``: the command line and the plugin scripts follow from there.
 
 Nothing here knows a cloud by name, and nothing here imports a vendor's SDK: a provider process has to start in

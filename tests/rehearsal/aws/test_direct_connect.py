@@ -329,6 +329,17 @@ def test_an_interface_leads_to_one_gateway(aws):
     )
 
 
+def test_an_interface_may_lead_to_one_vpcs_gateway_which_stays_as_long(aws):
+    id, private = hosted(aws, state="available"), vgw(aws, "vgw")
+    made = up(aws, l.PRIVATE, "vif", vif(id, vpnGatewayId=private.id))
+    assert made["amazonSideAsn"] == private["amazonSideAsn"] == "64512"
+    with pytest.raises(Failed, match=f"vpnGateway {private.id} is in use by {made.id}"):
+        aws.destroy("vgw")
+    with pytest.raises(Failed) as failed:
+        aws.preview(l.PRIVATE, "both", vif(id, "dx", vpnGatewayId=private.id))
+    assert failed.value.text.startswith('"dx_gateway_id": conflicts with vpn_gateway_id')
+
+
 def test_the_id_of_a_partners_own_object_is_no_connection_id(aws, gateway):
     uuid = "57ff76d2-a875-464a-b5c7-afc03c7278d7"
     assert refused(aws, l.PRIVATE, "bad", vif(uuid, gateway.id)).endswith(
