@@ -2,6 +2,9 @@
 
 Devices are matched by bus id. An invented switch (`ffff:ff:0N.0`), and a switch whose bus id only one side has, is
 matched by what hangs below it: NCCL cares for the shape alone (NVIDIA/nccl issue 1843).
+
+What NCCL finds itself on the host is no difference where one side leaves it out: a dump of NCCL_TOPO_DUMP_FILE has it
+and a file need not. Nor is what tells one machine or one run from another: names, host hashes, ranks, GUIDs.
 """
 
 from __future__ import annotations
@@ -21,6 +24,20 @@ from gpu_fabric.nccl.topology.model import (
     attribute_fields,
     child_fields,
 )
+
+_FOUND_BY_NCCL: Mapping[type[Node], frozenset[str]] = {
+    Pci: frozenset({"vendor", "device", "subsystem_vendor", "subsystem_device"}),
+    Cpu: frozenset({"arch", "vendor", "familyid", "modelid"}),
+}
+"""Attributes that NCCL fills in and no path depends on. `affinity` and the link are not among them: what a file says
+of those is the reason to have it."""
+
+_OF_THE_MACHINE: Mapping[type[Node], frozenset[str]] = {
+    Topology: frozenset({"name"}),
+    Cpu: frozenset({"host_hash"}),
+    Gpu: frozenset({"rank"}),
+    Net: frozenset({"guid"}),
+}
 
 
 class Change(StrEnum):
@@ -88,14 +105,18 @@ def _only_second(ours: Mapping[str, _Entry], theirs: Mapping[str, _Entry]) -> It
 
 
 def _stands_alone(entry: _Entry, others: Mapping[str, _Entry]) -> bool:
-    """Whether to name it: CPUs and PCI devices always, what is inside a device only if the other has the device."""
-    return isinstance(entry.node, Cpu | Pci) or entry.parent in others
+    """Whether to name it: CPUs and PCI devices always; what is inside a device only if both sides list such things."""
+    return isinstance(entry.node, Cpu | Pci) or any(
+        other.parent == entry.parent and type(other.node) is type(entry.node) for other in others.values()
+    )
 
 
 def _attributes(entry: _Entry, other: _Entry) -> Iterator[Difference]:
     for attribute, field in attribute_fields(type(entry.node)).items():
         values = getattr(entry.node, field), getattr(other.node, field)
-        if attribute == "busid" or values[0] == values[1]:
+        found = attribute in _FOUND_BY_NCCL.get(type(entry.node), ()) and None in values
+        of_machine = attribute in _OF_THE_MACHINE.get(type(entry.node), ())
+        if attribute == "busid" or values[0] == values[1] or found or of_machine:
             continue
         shown = (None if value is None else str(value) for value in values)
         yield Difference(Change.CHANGED, entry.name, attribute, *shown)

@@ -6,10 +6,11 @@ and the lint goes on reporting it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from html import unescape
 
 from gpu_fabric.nccl.hardware.models import NodeSize
+from gpu_fabric.nccl.topology.lint.devices import HOST_BRIDGE
 from gpu_fabric.nccl.topology.lint.file import File, has_pci, is_published, layout_of
 from gpu_fabric.nccl.topology.lint.layout import masks_of_other_nodes
 from gpu_fabric.nccl.topology.meant import meant
@@ -39,8 +40,9 @@ def fix(text: str, size: NodeSize | None = None) -> str:
     """The mended text; the same text, to the byte, where there is nothing to mend or the text is past mending.
 
     Mends the grammar (declaration, tabs, quotes, spaces), spellings (bus ids, link speeds and widths, masks,
-    architecture), `net` outside of `nic`, switches without class, and deletes `keep` and attributes that NCCL does not
-    know. Comments stay. With `size`, or where the bus ids give the size away, swapped CPU masks are put right too.
+    architecture), `net` outside of `nic` (put into one, or deleted where it lacks what NCCL needs there), switches
+    without class, and deletes `keep` and attributes that NCCL does not know. Comments stay. With `size`, or where the
+    bus ids give the size away, swapped CPU masks are put right too.
     """
     document = read_document(text)
     root = system_root(document)
@@ -58,12 +60,13 @@ def fix(text: str, size: NodeSize | None = None) -> str:
     file = File(document, root, kept, size, layout_of(kept, size))
     # Masks first: they are judged by the bus ids as written.
     mended = [_set(cpu, "affinity", mask) for cpu, mask in masks_of_other_nodes(file)]
-    mended += [change for element in document.elements for change in _mend(file, element)]
-    return _written(document) if written_wrongly or any(mended) else text
+    dropped: set[int] = set()
+    mended += [change for element in document.elements for change in _mend(file, element, dropped)]
+    return _written(document, dropped) if written_wrongly or any(mended) else text
 
 
-def _mend(file: File, element: Element) -> Iterator[bool]:
-    """Mend one element in place; what was changed comes as True."""
+def _mend(file: File, element: Element, dropped: set[int]) -> Iterator[bool]:
+    """Mend one element in place, or add its id to `dropped`; what was changed comes as True."""
     if element.tag not in ELEMENTS:
         return
     if element is file.root and element.get("version") is None:
@@ -84,11 +87,16 @@ def _mend(file: File, element: Element) -> Iterator[bool]:
         and has_pci(element)
         and element.get("class") is None
         and not is_published(file, element)
+        and not HOST_BRIDGE.fullmatch(element.get("busid") or "")
     ):
         element.attributes.insert(1, Attribute("class", _SWITCH_CLASS, element.line))
         yield True
     if element.tag == "net" and element.parent is not None and "nic" in _children(element.parent):
-        _wrap(element, "nic")
+        # NCCL ignores it where it stands. Without its device's name or gdr it would do harm in the right place.
+        if element.get("name") is None or element.get("gdr") is None:
+            dropped.add(id(element))
+        else:
+            _wrap(element, "nic")
         yield True
 
 
@@ -114,13 +122,13 @@ def _wrap(element: Element, tag: str) -> None:
     element.parent = wrapper
 
 
-def _written(document: Document) -> str:
+def _written(document: Document, dropped: Collection[int]) -> str:
     comments: dict[tuple[int, int], list[str]] = {}
     for comment in document.comments:
         # With a space first, NCCL does not take the comment's first word for a name with a value.
         space = "" if comment.text[:1] in (" ", "\n", "") else " "
         comments.setdefault((id(comment.parent), comment.index), []).append(f"<!--{space}{comment.text}-->")
-    lines = _holder_lines(None, document.roots, comments, "")
+    lines = _holder_lines(None, document.roots, comments, dropped, "")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -128,15 +136,16 @@ def _holder_lines(
     holder: Element | None,
     children: Sequence[Element],
     comments: Mapping[tuple[int, int], Sequence[str]],
+    dropped: Collection[int],
     indent: str,
 ) -> Iterator[str]:
     """The lines of these children and of the comments among them."""
     for at in range(len(children) + 1):
         yield from (f"{indent}{comment}" for comment in comments.get((id(holder), at), ()))
-        if at < len(children):
+        if at < len(children) and id(children[at]) not in dropped:
             child = children[at]
             opening = " ".join([f"<{child.tag}", *(f'{a.name}="{a.value}"' for a in child.attributes)])
-            inside = [*_holder_lines(child, child.children, comments, f"{indent}  ")]
+            inside = [*_holder_lines(child, child.children, comments, dropped, f"{indent}  ")]
             yield f"{indent}{opening}{'>' if inside else '/>'}"
             yield from inside
             if inside:

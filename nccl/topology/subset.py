@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
@@ -18,7 +19,8 @@ def gpu_order(topology: Topology) -> tuple[str, ...]:
 def subset(topology: Topology, gpus: Sequence[int | str]) -> Topology:
     """The topology with these GPUs (indexes or bus ids) and, for each, the NICs nearest to it.
 
-    CPUs and switches that hold none of them are left out. `TopologyError` for a GPU that the topology lacks.
+    CPUs and switches that hold none of them are left out. The name says which GPUs are left, so that the lint of the
+    file expects no others. `TopologyError` for a GPU that the topology lacks.
     """
     order = gpu_order(topology)
     chosen = {_busid(gpu, order) for gpu in gpus}
@@ -27,7 +29,20 @@ def subset(topology: Topology, gpus: Sequence[int | str]) -> Topology:
     nearest = nearest_nics(topology)
     kept = chosen.union(*(nearest[gpu] for gpu in chosen))
     cpus = (replace(cpu, pcis=_cut(cpu.pcis, kept)) for cpu in topology.cpus)
-    return replace(topology, cpus=tuple(cpu for cpu in cpus if cpu.pcis))
+    name = topology.name
+    if len(chosen) < len(order):
+        indexes = ",".join(str(order.index(busid)) for busid in sorted(chosen))
+        name = f"{name or 'node'}{_MARK}{indexes}"
+    return replace(topology, name=name, cpus=tuple(cpu for cpu in cpus if cpu.pcis))
+
+
+_MARK = ", only GPUs "
+
+
+def gpus_of_subset(name: str | None) -> tuple[int, ...]:
+    """The indexes that `subset` wrote into a topology's name; none where it is no subset's."""
+    match = re.search(rf"{_MARK}(\d{{1,3}}(?:,\d{{1,3}})*)$", name or "")
+    return tuple(int(index) for index in match[1].split(",")) if match else ()
 
 
 def _busid(gpu: int | str, order: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ from gpu_fabric.nccl.topology.lint.file import File, Found, has_pci, is_invented
 from gpu_fabric.nccl.topology.meant import meant
 from gpu_fabric.nccl.topology.syntax import Attribute, Element
 
-_HOST_BRIDGE = re.compile(r"(?!ffff)[0-9a-f]{4}:00:00\.0")
+HOST_BRIDGE = re.compile(r"(?!ffff)[0-9a-f]{4}:00:00\.0")
 
 
 def _write(element: Element, name: str) -> str:
@@ -94,7 +94,7 @@ def check_switches(file: File) -> Iterator[Found]:
             yield Found("topology-class-missing", pci.line, f"{busid}, {when}")
         if is_invented(pci) and (pci.attribute("link_speed") is None or pci.attribute("link_width") is None):
             yield Found("topology-link-missing", pci.line, busid)
-        if _HOST_BRIDGE.fullmatch(busid):
+        if HOST_BRIDGE.fullmatch(busid):
             yield Found("topology-host-bridge", pci.line, busid)
 
 

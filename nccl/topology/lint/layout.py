@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from gpu_fabric.nccl.hardware.models import PciIds, PciPlace
 from gpu_fabric.nccl.topology import values
+from gpu_fabric.nccl.topology.catalog import from_catalog
 from gpu_fabric.nccl.topology.lint.file import (
     File,
     Found,
@@ -14,6 +15,7 @@ from gpu_fabric.nccl.topology.lint.file import (
     has_pci,
     kind_of,
 )
+from gpu_fabric.nccl.topology.subset import gpus_of_subset, subset
 from gpu_fabric.nccl.topology.syntax import Element
 
 
@@ -26,6 +28,7 @@ def check_devices(file: File) -> Iterator[Found]:
     if file.size is None or file.layout is None:
         return
     published = devices(file.layout)
+    expected = _expected(file)
     present: set[str] = set()
     for pci in file.of("pci"):
         busid = pci.get("busid") or ""
@@ -34,7 +37,7 @@ def check_devices(file: File) -> Iterator[Found]:
         elif not has_pci(pci):
             yield Found("topology-busid-unpublished", pci.line, f"{busid[:40]} on {file.size.name}")
     for kind, plural in (("gpu", "GPUs"), ("nic", "NICs")):
-        of_kind = [busid for busid, place in published.items() if place.kind == kind]
+        of_kind = [busid for busid, place in published.items() if place.kind == kind and busid in expected]
         missing = [busid for busid in of_kind if busid not in present]
         if missing:
             some = ", ".join(missing[:4]) + (", …" if len(missing) > 4 else "")
@@ -43,6 +46,18 @@ def check_devices(file: File) -> Iterator[Found]:
                 file.root.line,
                 f"it has {len(of_kind) - len(missing)} of {len(of_kind)} {plural} of {file.size.name} and lacks {some}",
             )
+
+
+def _expected(file: File) -> frozenset[str]:
+    """Bus ids that the file should have: all of the size's, or those of the GPUs that a subset's name gives."""
+    assert file.size is not None
+    topology = from_catalog(file.size)
+    gpus = gpus_of_subset(file.root.get("name"))
+    if topology is None or any(gpu >= file.size.gpu.count for gpu in gpus):
+        gpus = ()
+    if topology is not None and gpus:
+        topology = subset(topology, gpus)
+    return frozenset(pci.busid for _, _, pci in topology.devices()) if topology is not None else frozenset()
 
 
 def check_device_places(file: File) -> Iterator[Found]:

@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 
-from gpu_fabric.nccl.hardware import NodeSize, get_size
-from gpu_fabric.nccl.topology import Topology, from_catalog, parse
+from gpu_fabric.nccl.hardware import NodeSize, get_size, load_sizes
+from gpu_fabric.nccl.topology import (
+    Gpu,
+    Net,
+    Nic,
+    NvLink,
+    Pci,
+    Topology,
+    from_catalog,
+    parse,
+    to_xml,
+)
 from gpu_fabric.nccl.topology.compare import Change, compare
 from tests.nccl.topology.cases import GOOD, changed, with_net
 from tests.nccl.topology.layouts import FEWER, invented_sizes
@@ -116,10 +127,72 @@ def test_the_files_of_p4d_and_p4de_differ_in_the_ids_of_the_gpus() -> None:
     assert len(found) == 16
 
 
-def test_what_a_dump_adds_inside_a_device_is_listed_once() -> None:
-    assert differences(GOOD, with_net('name="mlx5_0" dev="0" gdr="1"')) == [
-        "nic 0 of NIC 0000:11:00.0 is in the second topology alone"
+def as_dumped(topology: Topology) -> Topology:
+    """What NCCL_TOPO_DUMP_FILE would write: ids, gpu, nic and net on every device, a host hash on every CPU."""
+
+    def filled(pci: Pci) -> Pci:
+        ids = {"vendor": pci.vendor or "0x10de", "device": pci.device or "0x2330"}
+        inside: dict[str, tuple[Gpu, ...] | tuple[Nic, ...]] = {}
+        if pci.kind == "gpu":
+            inside["gpus"] = (Gpu(dev=0, sm=90, rank=0, gdr=1, nvlinks=(NvLink(target="x", count=18),)),)
+        elif pci.kind == "nic":
+            inside["nics"] = (Nic(nets=(Net(name=pci.busid, dev=0, speed=400000, gdr=1, guid="0x1"),)),)
+        return replace(pci, **ids, **inside, pcis=tuple(filled(child) for child in pci.pcis))
+
+    cpus = (
+        replace(cpu, host_hash="0x1", vendor=cpu.vendor or "AuthenticAMD", pcis=tuple(map(filled, cpu.pcis)))
+        for cpu in topology.cpus
+    )
+    return replace(topology, name=None, cpus=tuple(cpus))
+
+
+@pytest.mark.parametrize("name", [name for name, size in load_sizes().items() if size.pci is not None])
+def test_a_dump_of_the_same_layout_is_no_difference(name: str) -> None:
+    topology = from_catalog(get_size(name))
+    assert topology is not None
+    dumped = as_dumped(topology)
+    assert len(to_xml(dumped)) > len(to_xml(topology))
+    assert compare(dumped, topology) == ()
+    assert compare(topology, dumped) == ()
+
+
+def test_in_a_dump_a_device_that_moved_is_the_only_difference() -> None:
+    nic = '<pci busid="0000:11:00.0" class="0x020700" link_speed="32.0 GT/s PCIe" link_width="16"/>'
+    outside = as_dumped(parse(changed(nic, "").replace("</cpu>", f"{nic}</cpu>")))
+    assert [str(entry) for entry in compare(parse(GOOD), outside)] == [
+        "NIC 0000:11:00.0 moved from switch ffff:ff:01.0 to CPU 0"
     ]
+
+
+def test_two_runs_on_two_machines_of_one_size_are_no_difference() -> None:
+    first = as_dumped(topology_of("Standard_ND96isr_H100_v5"))
+    text = to_xml(first)
+    other = (
+        text.replace('rank="0"', 'rank="9"')
+        .replace('guid="0x1"', 'guid="0x2"')
+        .replace('hash="0x1"', 'hash="0x2"')
+    )
+    assert other != text
+    assert compare(first, parse(other)) == ()
+
+
+def test_the_files_of_h100_and_h200_are_the_same_to_nccl_though_their_names_differ() -> None:
+    first, second = (from_catalog(get_size(f"Standard_ND96isr_{gpu}_v5")) for gpu in ("H100", "H200"))
+    assert first is not None
+    assert second is not None
+    assert first.name != second.name
+    assert compare(first, second) == ()
+
+
+def test_what_both_sides_list_inside_a_device_is_compared() -> None:
+    first, second = with_net('name="mlx5_0" dev="0" gdr="1"'), with_net('name="mlx5_0" dev="0" gdr="0"')
+    assert differences(first, second) == ["net mlx5_0 of nic 0 of NIC 0000:11:00.0: gdr is 1 and 0"]
+    renamed = with_net('name="mlx5_9" dev="0" gdr="1"')
+    assert differences(first, renamed) == [
+        "net mlx5_0 of nic 0 of NIC 0000:11:00.0 is in the first topology alone",
+        "net mlx5_9 of nic 0 of NIC 0000:11:00.0 is in the second topology alone",
+    ]
+    assert differences(GOOD, first) == [], "a net that one side alone has is NCCL's own finding"
 
 
 def test_two_devices_of_the_same_bus_id_do_not_hide_each_other() -> None:

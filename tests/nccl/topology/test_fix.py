@@ -13,7 +13,7 @@ from gpu_fabric.nccl.topology import from_catalog, parse, to_xml
 from gpu_fabric.nccl.topology.fix import fix
 from gpu_fabric.nccl.topology.lint import lint
 from tests.nccl.topology import nccl_reader
-from tests.nccl.topology.cases import AT_THE_BORDER, BROKEN, GOOD, Case, changed
+from tests.nccl.topology.cases import AT_THE_BORDER, BROKEN, GOOD, NET, NIC, Case, changed
 from tests.nccl.topology.layouts import FEWER, invented_sizes
 
 GUIDE = Path(__file__).parents[2] / "data" / "guide" / "nccl-topo-p5.xml"
@@ -93,6 +93,34 @@ def test_our_own_files_are_not_touched(size: NodeSize) -> None:
 
 def test_the_guides_file(snapshot: SnapshotAssertion) -> None:
     assert fix(GUIDE.read_text()) == snapshot
+
+
+def test_mending_the_guides_file_makes_no_new_finding() -> None:
+    before, after = (
+        [entry.code for entry in lint(text)] for text in (GUIDE.read_text(), fix(GUIDE.read_text()))
+    )
+    assert set(after) <= set(before)
+    assert "<net" not in fix(GUIDE.read_text()), "NCCL ignored it, and ignores nothing of the mended file"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "stays"),
+    [(NET, True), ('dev="0" gdr="1"', False), ('name="mlx5_0"', False), ('dev="0" speed="400000"', False)],
+)
+def test_a_net_out_of_place_is_put_into_a_nic_only_if_it_has_what_nccl_needs_there(
+    attributes: str, stays: bool
+) -> None:
+    text = changed(NIC, NIC.removesuffix("/>") + f"><!-- port --><net {attributes}/><!-- end --></pci>")
+    mended = fix(text)
+    assert ("<net " in mended) is stays
+    assert mended.index("<!-- port -->") < mended.index("<!-- end -->")
+    assert [entry.code for entry in lint(mended)] == []
+
+
+def test_a_host_bridge_is_not_made_a_switch() -> None:
+    text = changed('busid="ffff:ff:01.0" class="0x060400"', 'busid="0000:00:00.0"')
+    assert fix(text) == text
+    assert "topology-class-missing" in [entry.code for entry in lint(text)]
 
 
 def test_comments_stay_where_they_were() -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_fabric.nccl.hardware import NodeSize, get_size
+from gpu_fabric.nccl.hardware import NodeSize, get_size, load_sizes
 from gpu_fabric.nccl.topology import Topology, TopologyError, from_catalog, to_xml
+from gpu_fabric.nccl.topology.lint import lint
 from gpu_fabric.nccl.topology.paths import nearest_nics
-from gpu_fabric.nccl.topology.subset import gpu_order, subset
+from gpu_fabric.nccl.topology.subset import gpu_order, gpus_of_subset, subset
 from tests.nccl.topology import nccl_reader
 from tests.nccl.topology.layouts import FEWER, invented_sizes
 
@@ -88,3 +91,33 @@ def test_a_subset_is_a_file_that_nccl_takes_with_the_chosen_gpus_and_their_nics(
     nearest = nearest_nics(topology)
     own = {nic for gpu in chosen for nic in nearest[gpu]}
     assert {device.busid for device in graph.of("NIC")} == own
+
+
+@pytest.mark.parametrize("name", [name for name, size in load_sizes().items() if size.pci is not None])
+@pytest.mark.parametrize("gpus", [[0], [0, 1], [7], [1, 2, 3, 4, 5, 6, 7]])
+def test_the_lint_of_a_subset_expects_its_gpus_and_their_cards_alone(
+    name: str, gpus: list[int | str]
+) -> None:
+    text = to_xml(subset(topology_of(name), gpus))
+    assert [entry for entry in lint(text, size=get_size(name)) if entry.level.value != "note"] == []
+
+
+def test_a_device_that_a_subset_lacks_of_its_own_is_still_missed() -> None:
+    small = subset(topology_of("p5.48xlarge"), [0])
+    text = to_xml(small).replace(small.nics()[0].busid, "0000:ee:00.0")
+    found = [entry for entry in lint(text, size=get_size("p5.48xlarge")) if entry.level.value == "error"]
+    assert [entry.code for entry in found] == ["topology-devices-missing", "topology-busid-unpublished"]
+    assert "it has 3 of 4 NICs of p5.48xlarge" in found[0].what
+
+
+def test_without_the_name_that_says_so_a_subset_is_an_incomplete_file() -> None:
+    text = to_xml(replace(subset(topology_of("p5.48xlarge"), [0]), name=None))
+    found = [entry.code for entry in lint(text, size=get_size("p5.48xlarge"))]
+    assert found.count("topology-devices-missing") == 2
+
+
+def test_the_name_says_which_gpus_are_left() -> None:
+    topology = topology_of("p5.48xlarge")
+    assert subset(topology, [1, 0]).name == "p5.48xlarge, only GPUs 0,1"
+    assert gpus_of_subset("p5.48xlarge, only GPUs 0,1") == (0, 1)
+    assert [gpus_of_subset(name) for name in (None, "", "p5.48xlarge", ", only GPUs x")] == [()] * 4
