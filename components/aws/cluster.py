@@ -150,6 +150,7 @@ class AwsGpuCluster(pulumi.ComponentResource):
             template=template,
             subnet_id=network.subnet_id,
             ready_when=ready_when,
+            ground=network.ground,
             extra_tags=more,
             opts=child(self),
         )

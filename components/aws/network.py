@@ -32,6 +32,8 @@ class AwsNetwork(pulumi.ComponentResource):
     """Of the nodes' subnet; None for an adopted network."""
     way_out: list[pulumi.Resource]
     """What must exist before a node can reach the outside; nodes depend on it."""
+    ground: list[pulumi.Resource]
+    """What the nodes stand on: where one of these is replaced, its nodes are, and go before it."""
 
     def __init__(
         self,
@@ -48,7 +50,7 @@ class AwsNetwork(pulumi.ComponentResource):
         super().__init__("gpu-fabric:index:AwsNetwork", name, None, opts)
         self._name, self._zone, self._region = name, zone, region
         self._tags = extra_tags or {}
-        self.way_out = []
+        self.way_out, self.ground = [], []
         self.route_table_id = None
         if plan is None:
             self._adopt(network)
@@ -87,7 +89,8 @@ class AwsNetwork(pulumi.ComponentResource):
             enable_dns_hostnames=True,
             enable_dns_support=True,
             tags=self._tagged("vpc"),
-            opts=child(self),
+            # A new VPC may have the old one's block, and what is in the old one has to leave it either way.
+            opts=child(self, delete_before_replace=True),
         )
         aws.ec2.DefaultSecurityGroup(
             f"{name}-unused", vpc_id=vpc.id, tags=self._tagged("unused"), opts=child(self)
@@ -100,7 +103,8 @@ class AwsNetwork(pulumi.ComponentResource):
             # A node has several interfaces, and EC2 gives none of such a node a public address.
             map_public_ip_on_launch=False,
             tags=self._tagged("private"),
-            opts=child(self),
+            # The same block cannot be in two subnets of a VPC at once, which a change of the zone would need.
+            opts=child(self, delete_before_replace=True),
         )
         table = self._route_table("private", vpc, private)
         self.route_table_id = table.id
@@ -108,6 +112,7 @@ class AwsNetwork(pulumi.ComponentResource):
             self._create_endpoints(vpc, private, table)
         else:
             self._create_nat(vpc, table, str(plan.public))
+        self.ground = [vpc, private]
         self.vpc_id, self.subnet_id = vpc.id, private.id
 
     def _route_table(self, role: str, vpc: aws.ec2.Vpc, subnet: aws.ec2.Subnet) -> aws.ec2.RouteTable:
@@ -123,7 +128,11 @@ class AwsNetwork(pulumi.ComponentResource):
     def _create_nat(self, vpc: aws.ec2.Vpc, private_table: aws.ec2.RouteTable, block: str) -> None:
         name = self._name
         gateway = aws.ec2.InternetGateway(
-            f"{name}-internet", vpc_id=vpc.id, tags=self._tagged("internet"), opts=child(self)
+            f"{name}-internet",
+            vpc_id=vpc.id,
+            tags=self._tagged("internet"),
+            # Its provider would move it to the new VPC, which EC2 refuses while the old one has public addresses.
+            opts=child(self, replace_on_changes=["vpcId"], delete_before_replace=True),
         )
         public = aws.ec2.Subnet(
             f"{name}-public",
@@ -132,7 +141,7 @@ class AwsNetwork(pulumi.ComponentResource):
             cidr_block=block,
             map_public_ip_on_launch=False,
             tags=self._tagged("public"),
-            opts=child(self),
+            opts=child(self, delete_before_replace=True),
         )
         table = self._route_table("public", vpc, public)
         aws.ec2.Route(

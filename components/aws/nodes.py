@@ -61,12 +61,17 @@ class AwsNodes(pulumi.ComponentResource):
         template: AwsNodeTemplate,
         subnet_id: pulumi.Input[str],
         ready_when: Sequence[pulumi.Resource] = (),
+        ground: Sequence[pulumi.Resource] = (),
         extra_tags: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """`ready_when`: what must exist before the first node starts (security group rules, the way out)."""
+        """`ready_when`: what must exist before the first node starts (security group rules, the way out).
+
+        `ground`: what the nodes stand on (the network's resources): they are replaced together with it.
+        """
         super().__init__("gpu-fabric:index:AwsNodes", name, None, opts)
         self.fleet_name = self.instance_ids = self.private_addresses = None
+        self._ground = list(ground)
         if settings.nodes_as is NodesAs.FLEET:
             self._create_fleet(name, settings, template, subnet_id, ready_when, extra_tags or {})
         else:
@@ -108,7 +113,14 @@ class AwsNodes(pulumi.ComponentResource):
                 aws.autoscaling.GroupTagArgs(key=key, value=value, propagate_at_launch=False)
                 for key, value in tags(f"{name}-fleet", extra_tags).items()
             ],
-            opts=child(self, depends_on=list(ready_when)),
+            # In another subnet the nodes that run would stay behind: the group goes and comes with its subnet.
+            opts=child(
+                self,
+                depends_on=list(ready_when),
+                replace_on_changes=["vpcZoneIdentifiers"],
+                replace_with=self._ground,
+                delete_before_replace=True,
+            ),
         )
         self.fleet_name = group.name
 
@@ -126,6 +138,7 @@ class AwsNodes(pulumi.ComponentResource):
             depends_on=list(ready_when),
             ignore_changes=["launchTemplate"] if keep else None,
             replace_on_changes=None if keep else ["launchTemplate"],
+            replace_with=self._ground,
             # The old node must give its place in the reservation or the placement group to the new one.
             delete_before_replace=True,
         )
