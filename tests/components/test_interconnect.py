@@ -282,7 +282,7 @@ def test_the_first_phase_of_manual_stops_before_the_peering_and_says_what_to_ord
     assert "`provisioned: true`" in then
 
 
-SECOND = {"provisioned": True, "manual": {"connectionIds": ["dxcon-7"], "vlans": [77]}}
+SECOND: dict[str, Any] = {"provisioned": True, "manual": {"connectionIds": ["dxcon-7"], "vlans": [77]}}
 
 
 def test_the_second_phase_uses_what_was_ordered() -> None:
@@ -378,7 +378,7 @@ def test_megaport_has_routers_of_a_rate_that_it_sells_and_leaves_the_peering_to_
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     sdk = ModuleType("pulumi_megaport")
-    sdk.Mcr, sdk.Vxc = _Mcr, _Vxc  # ty: ignore[unresolved-attribute]
+    sdk.Mcr, sdk.Vxc = _Mcr, _Vxc  # ty: ignore[missing-attribute]
     monkeypatch.setitem(sys.modules, "pulumi_megaport", sdk)
     made = link({**MEGAPORT, "bandwidthMbps": 2_000, "redundancy": "circuit"})
     routers = made.of_type(_Mcr.token)

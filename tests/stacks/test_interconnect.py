@@ -247,7 +247,7 @@ def test_a_link_through_megaport_comes_up_with_the_bridged_package_and_leaves_no
         "awsProductUid": "00000000-0000-4000-8000-000100009001",
         "azureProductUid": "00000000-0000-4000-8000-000000000001",
     }
-    link = {key: value for key, value in EQUINIX.items() if key != "equinix"}
+    link: dict[str, Any] = {key: value for key, value in EQUINIX.items() if key != "equinix"}
     link |= {"partner": "megaport", "redundancy": "circuit", "megaport": ports, "bgpKeyFrom": "bgpKey"}
     assert simulated.pulumi("stack", "init", simulated.stack).returncode == 0
     simulated.configure(linked(link))
