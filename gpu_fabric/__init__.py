@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         AzurePlacement,
     )
     from gpu_fabric.components.fabric import GpuFabric
+    from gpu_fabric.components.interconnect import CrossCloudInterconnect
     from gpu_fabric.nccl.hardware import get_size, load_sizes
     from gpu_fabric.nccl.lint import lint, lint_values
 
@@ -50,6 +51,7 @@ __all__ = [
     "AzureNodeAccess",
     "AzureNodes",
     "AzurePlacement",
+    "CrossCloudInterconnect",
     "GpuFabric",
     "get_size",
     "lint",
@@ -76,6 +78,7 @@ __getattr__ = lazily(
         "AzureNodeAccess": _AZURE,
         "AzureNodes": _AZURE,
         "AzurePlacement": _AZURE,
+        "CrossCloudInterconnect": "components.interconnect",
         "GpuFabric": "components.fabric",
         "get_size": "nccl.hardware",
         "lint": "nccl.lint",
