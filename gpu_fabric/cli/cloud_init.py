@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gpu_fabric.cli.errors import InputError
 from gpu_fabric.cli.options import complete_size, environment_options, json_option, make_environment
 from gpu_fabric.cli.output import print_findings, print_json
 
@@ -49,10 +50,11 @@ def command(
     from gpu_fabric.nccl.hardware import Cloud, get_size
 
     made = make_environment(size, **options)
+    topology = None if topology_xml is None else _own_topology(topology_xml, size)
     text = cloud_config(
         size,
         environment=made,
-        topology_xml=None if topology_xml is None else topology_xml.read_text(encoding="utf-8"),
+        topology_xml=topology,
         packages=packages,
         extra_commands=commands,
     )
@@ -71,3 +73,20 @@ def command(
     if made.findings:
         print_findings(made.findings, err=True)
     click.echo(f"{len(data):,} bytes after gzip, of {limit:,}", err=True)
+
+
+def _own_topology(file: Path, size: str) -> str:
+    """The text of a topology file that NCCL takes on this size; InputError where the lint finds an error in it."""
+    from gpu_fabric.nccl.findings import Level
+    from gpu_fabric.nccl.hardware import get_size
+    from gpu_fabric.nccl.topology.lint import lint
+    from gpu_fabric.nccl.topology.read import read_bytes
+
+    # Strictly: what is written on the node is what was linted, to the byte.
+    text = read_bytes(file).decode("utf-8")
+    found = lint(text, str(file), get_size(size))
+    if found:
+        print_findings(found, err=True)
+    if any(entry.level is Level.ERROR for entry in found):
+        raise InputError(f"{file} is not installed: mend the errors, or let `gpu-fabric lint --fix` do it.")
+    return text

@@ -11,10 +11,11 @@ import click
 
 from gpu_fabric.cli.errors import InputError
 from gpu_fabric.cli.options import complete_size, json_option
-from gpu_fabric.cli.output import print_json, print_table
+from gpu_fabric.cli.output import print_findings, print_json, print_table
 
 if TYPE_CHECKING:
     from gpu_fabric.nccl.topology import Topology
+    from gpu_fabric.nccl.topology.paths import Path as DevicePath
 
 
 @click.command("topology")
@@ -56,6 +57,8 @@ def command(
 ) -> None:
     """Print the topology file of SIZE, or look at FILE (`-` is standard input).
 
+    Of a file, what the lint finds goes to standard error; one with errors is not printed again (exit code 1).
+
     Sizes without a published PCI layout have none; `--from-host` makes one on the machine itself.
     """
     if (what is None) == (not from_host):
@@ -67,11 +70,17 @@ def command(
             raise click.UsageError("--row describes the machine itself: add --from-host.")
         click.echo(_describe_host(root, name, row=True), nl=False)
         return
-    topology = _parse_host(root, name) if from_host else _read(what or "")
+    text = None if from_host else _text(what or "")
+    if text is not None:
+        broken = _report(text, what or "")
+        # A file is printed as NCCL takes it; one that NCCL refuses, or takes otherwise than written, is not.
+        if broken and not (draw or paths or compare or subset):
+            sys.exit(1)
+    topology = _parse_host(root, name) if from_host else _read(what or "", text)
     if subset is not None:
         topology = _subset(topology, subset)
     if compare is not None:
-        _compare(topology, _read(compare), as_json)
+        _compare(topology, _read(compare, _text(compare)), as_json)
     elif paths:
         _paths(topology, as_json)
     elif draw is not None:
@@ -86,14 +95,41 @@ def command(
         click.echo(to_xml(topology), nl=False)
 
 
-def _read(what: str) -> Topology:
-    from gpu_fabric.nccl.hardware import get_size, load_sizes
-    from gpu_fabric.nccl.topology import from_catalog, parse, parse_file
+def _text(what: str) -> str | None:
+    """The text of a topology file, of which no more is read than is looked at; None for a size."""
+    from gpu_fabric.nccl.hardware import load_sizes
+    from gpu_fabric.nccl.topology.read import read_bytes
+    from gpu_fabric.nccl.topology.syntax import MAX_CHARACTERS, decode
 
     if what == "-":
-        return parse(sys.stdin.read())
-    if what not in load_sizes() and Path(what).is_file():
-        return parse_file(Path(what))
+        return decode(sys.stdin.buffer.read(4 * MAX_CHARACTERS + 1))
+    path = Path(what)
+    if what in load_sizes() or not (path.exists() or "/" in what or path.suffix.lower() == ".xml"):
+        return None
+    return decode(read_bytes(path))
+
+
+def _report(text: str, what: str) -> bool:
+    """Print what the lint finds in a file to standard error, notes left out; whether there is an error."""
+    from gpu_fabric.nccl.findings import Level
+    from gpu_fabric.nccl.topology.lint import lint
+
+    found = [entry for entry in lint(text, what) if entry.level is not Level.NOTE]
+    if found:
+        print_findings(found, err=True)
+    return any(entry.level is Level.ERROR for entry in found)
+
+
+def _read(what: str, text: str | None) -> Topology:
+    """The topology of a file's text, or without one that of the size."""
+    from gpu_fabric.nccl.hardware import get_size
+    from gpu_fabric.nccl.topology import TopologyError, from_catalog, parse
+
+    if text is not None:
+        try:
+            return parse(text)
+        except TopologyError as refused:
+            raise InputError(f"{what}: {refused}") from None
     size = get_size(what)
     topology = from_catalog(size)
     if topology is None:
@@ -162,6 +198,13 @@ def _paths(topology: Topology, as_json: bool) -> None:
         )
         return
     nics = list(dict.fromkeys(path.nic for path in found))
-    types = {(path.gpu, path.nic): path.type.name for path in found}
+    types = {(path.gpu, path.nic): _shown(path) for path in found}
     gpus = list(dict.fromkeys(path.gpu for path in found))
     print_table(("network card", *gpus), [(nic, *(types[gpu, nic] for gpu in gpus)) for nic in nics])
+    click.echo("The number is the bandwidth of the narrowest hop that NCCL reckons with, in GB/s.")
+
+
+def _shown(path: DevicePath) -> str:
+    """`PIX 48`; the type alone where no hop has a rate."""
+    rate = path.gigabytes_per_second
+    return path.type.name if rate is None else f"{path.type.name} {rate:g}"

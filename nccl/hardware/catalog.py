@@ -23,9 +23,25 @@ class UnknownSizeError(LookupError):
     """A size that neither the catalog nor the caller describes."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
-        near = get_close_matches(name, known, n=1, cutoff=0.6)
-        hint = f"did you mean {near[0]}? " if near else ""
+        near = _meant(name, known)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
         super().__init__(f"unknown size {name!r}: {hint}known sizes are {', '.join(known)}")
+
+
+def _meant(name: str, known: tuple[str, ...]) -> list[str]:
+    """Sizes that a name may stand for: in another case, begun or named by its GPU, or misspelt."""
+    written = name.lower()
+    lower = {size.lower(): size for size in known}
+    if written in lower:
+        return [lower[written]]
+    for fits in (
+        lambda size: size.startswith(f"{written}."),
+        lambda size: len(written) > 1 and written in size,
+    ):
+        found = [size for size in lower if fits(size)]
+        if 0 < len(found) <= 4:
+            return [lower[size] for size in found]
+    return [lower[size] for size in get_close_matches(written, lower, n=1, cutoff=0.6)]
 
 
 class SizeRowError(ValueError):

@@ -250,9 +250,9 @@ def test_topology_reads_a_file_and_standard_input(
     file = tmp_path / "topo.xml"
     file.write_text(text)
     assert cli("topology", file).output == text
-    from io import StringIO
+    from io import BytesIO, TextIOWrapper
 
-    monkeypatch.setattr(sys, "stdin", StringIO(text))
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text.encode())))
     assert cli("topology", "-").output == text
 
 
@@ -276,7 +276,10 @@ def test_topology_cuts_down_to_some_gpus(cli: Cli) -> None:
 
 
 def test_topology_tells_the_path_from_each_gpu_to_each_card(cli: Cli) -> None:
-    assert "PIX" in cli("topology", NDV5, "--paths").output
+    shown = cli("topology", NDV5, "--paths").output
+    assert "PIX 48" in shown
+    assert "SYS 22" in shown
+    assert "in GB/s" in shown
     paths = json.loads(cli("topology", NDV5, "--paths", "--json").output)
     assert len(paths) == 64
     assert {path["type"] for path in paths} == {"PIX", "PHB", "SYS"}
@@ -296,7 +299,11 @@ def test_topology_as_json(cli: Cli) -> None:
         ((P5, "--draw", "text", "--paths"), "exclude each other"),
         ((P5, "--subset", "0,99"), "99"),
         ((P5, "--row"), "add --from-host"),
-        (("nothing.xml",), "unknown size 'nothing.xml'"),
+        (("nothing.xml",), "nothing.xml: No such file or directory"),
+        (("folder/p5.48xlarge",), "folder/p5.48xlarge: No such file or directory"),
+        (("/",), "/: Is a directory"),
+        ((P5, "--compare", "nothing.xml"), "nothing.xml: No such file or directory"),
+        (("P5.48XLARGE",), "unknown size 'P5.48XLARGE': did you mean p5.48xlarge? "),
     ],
 )
 def test_bad_input_of_topology_gets_a_line_and_exit_code_2(
@@ -311,8 +318,39 @@ def test_a_file_that_is_no_topology_gets_its_line(cli: Cli, tmp_path: Path) -> N
     file = tmp_path / "topo.xml"
     file.write_text('<?xml version="1.0"?>\n<system version="1"/>\n')
     ran = cli("topology", file)
-    assert ran.code == 2
-    assert "line 1" in ran.said
+    assert (ran.code, ran.output) == (1, "")
+    assert f"{file}:1: error: NCCL rejects the file: it begins with an XML declaration." in ran.said
+    assert "line 1" in cli("topology", file, "--paths").said
+
+
+def test_a_file_that_nccl_takes_otherwise_than_written_is_not_printed_as_if_nothing_were(cli: Cli) -> None:
+    ran = cli("topology", GUIDE / "nccl-topo-p5.xml")
+    assert (ran.code, ran.output) == (1, "")
+    for code in ("topology-class-missing", "topology-element-misplaced", "topology-affinity-ranges"):
+        assert f"[{code}]" in ran.said
+    drawn = cli("topology", GUIDE / "nccl-topo-p5.xml", "--draw", "text")
+    assert (drawn.code, "[topology-element-misplaced]" in drawn.said) == (0, True)
+
+
+def test_no_more_of_a_topology_is_read_than_is_looked_at(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "topology.xml"
+    with file.open("wb") as stream:
+        stream.truncate(1 << 40)
+    for arguments in (("topology", file), ("cloud-init", P5, "--topology-xml", file)):
+        ran = cli(*arguments)
+        assert ran.code in (1, 2)
+        assert "[topology-too-large]" in ran.said
+
+
+def test_a_dump_of_the_same_layout_compares_as_the_same(cli: Cli, tmp_path: Path) -> None:
+    text = cli("topology", NDV5).output.replace(f' name="{NDV5}"', "")
+    gpu = 'class="0x030200" link_speed="32.0 GT/s PCIe" link_width="16"'
+    dump = tmp_path / "dump.xml"
+    dump.write_text(text.replace(f"{gpu}/>", f'{gpu}><gpu dev="0" sm="90" rank="0" gdr="1"/></pci>'))
+    assert dump.read_text().count("<gpu ") == 8
+    ran = cli("topology", dump, "--compare", NDV5)
+    assert (ran.code, ran.output) == (0, "the same to NCCL\n")
+    assert cli("topology", NDV5, "--compare", "Standard_ND96isr_H200_v5").code == 0
 
 
 def test_a_machine_without_gpus_has_no_topology(cli: Cli, tmp_path: Path) -> None:
@@ -491,9 +529,37 @@ def test_cloud_init_that_is_too_large_gives_the_bytes(cli: Cli) -> None:
 
 def test_a_topology_of_ones_own_is_installed(cli: Cli, tmp_path: Path) -> None:
     own = tmp_path / "own.xml"
-    own.write_text('<system version="1">\n</system>\n')
+    own.write_text(cli("topology", P5).output.replace("p5.48xlarge", "own"))
     written = yaml.safe_load(cli("cloud-init", "p5en.48xlarge", "--topology-xml", own).output)["write_files"]
     assert own.read_text() in [entry["content"] for entry in written]
+
+
+BOMB = (
+    '<?xml version="1.0"?>\n<!DOCTYPE system [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>\n'
+    '<system version="1">&b;</system>\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "code"),
+    [
+        (BOMB, P5, "topology-doctype"),
+        ("not a topology", P5, "topology-text"),
+        ("", P5, "topology-empty"),
+        ((GUIDE / "nccl-topo-p5.xml").read_text(), P5, "topology-element-misplaced"),
+        (NDV5, "Standard_ND96asr_v4", "topology-devices-missing"),
+    ],
+    ids=["bomb", "text", "empty", "guide", "another-size"],
+)
+def test_a_topology_that_nccl_does_not_take_on_the_size_is_not_installed(
+    cli: Cli, tmp_path: Path, text: str, size: str, code: str
+) -> None:
+    own = tmp_path / "own.xml"
+    own.write_text(cli("topology", text).output if text == NDV5 else text)
+    ran = cli("cloud-init", size, "--topology-xml", own)
+    assert (ran.code, ran.output) == (2, "")
+    assert f"[{code}]" in ran.said
+    assert f"{own} is not installed" in ran.said
 
 
 # ---- pages

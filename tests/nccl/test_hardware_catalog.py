@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
@@ -291,3 +292,28 @@ def test_every_layout_of_the_file_is_used_by_a_row(cloud: Cloud) -> None:
     document = tomllib.loads(files("gpu_fabric.nccl.hardware").joinpath(f"{cloud.value}.toml").read_text())
     used = {row.get("pci") for row in document["sizes"].values()} - {None}
     assert used == set(document["pci_layouts"])
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("P5.48XLARGE", "p5.48xlarge"),
+        ("standard_nd96isr_h100_v5", "Standard_ND96isr_H100_v5"),
+        ("p5", "p5.4xlarge or p5.48xlarge"),
+        ("p4d", "p4d.24xlarge"),
+        ("p4", "p4d.24xlarge or p4de.24xlarge"),
+        ("ND96isr_H100_v5", "Standard_ND96isr_H100_v5"),
+        ("gb300", "Standard_ND128isr_GB300_v6"),
+        ("p5.48xlrge", "p5.48xlarge"),
+    ],
+)
+def test_a_size_that_is_begun_or_in_another_case_is_understood(name: str, meant: str) -> None:
+    with pytest.raises(UnknownSizeError, match=rf"did you mean {re.escape(meant)}\? known"):
+        get_size(name)
+
+
+@pytest.mark.parametrize("name", ["p9", "", "x", "m7"])
+def test_a_name_that_says_nothing_gets_no_guess(name: str) -> None:
+    with pytest.raises(UnknownSizeError) as refused:
+        get_size(name)
+    assert "did you mean" not in str(refused.value)
