@@ -372,6 +372,23 @@ def test_the_guides_preset_can_be_run_for_comparison(node: Node) -> None:
     assert "NCCL_IB_CUDA_SUPPORT" not in ran.environment
 
 
+@pytest.mark.parametrize("how", ["option", "option with =", "variable"])
+def test_a_relative_folder_is_named_whole_so_that_the_job_may_change_its_own(node: Node, how: str) -> None:
+    relative = os.path.relpath(node.install("p5.48xlarge").with_efa(32).root / "etc")
+    options = {
+        "option": ("--directory", relative),
+        "option with =": (f"--directory={relative}",),
+        "variable": (),
+    }
+    job = {"GPU_FABRIC_DIRECTORY": relative} if how == "variable" else {}
+    command = ("bash", "-c", 'cd / && test -r "$NCCL_CONF_FILE" && env')
+    ran = node.run(*options[how], command=command, job=job)
+    assert ran.code == 0
+    named = Path(ran.environment["NCCL_CONF_FILE"])
+    assert named.is_absolute()
+    assert named.samefile(node.root / "etc" / "nccl.conf")
+
+
 def test_a_line_that_nccl_would_misread_is_said_and_left_out(node: Node) -> None:
     node.install("p5.48xlarge").with_efa(32)
     with (node.root / "etc" / "nccl.conf").open("a") as file:
