@@ -20,8 +20,17 @@ $ gpu-fabric lint /etc/nccl.conf entrypoint.sh nccl-topo-p5.xml --for p5.48xlarg
 ```
 
 It reads shell and Slurm scripts (`export`, prefixes of a command, `env`, `mpirun -x`, `docker -e`, `--export`,
-here-documents), `nccl.conf` in NCCL's own grammar, Dockerfiles (`ENV`), Kubernetes and compose YAML, the output of
-`env`, and topology XML. The kind of a file is told by its name and content.
+here-documents, the scripts in `bash -c '…'`, `ssh host '…'` and `eval`), csh and Tcl module files (`setenv`),
+`nccl.conf` in NCCL's own grammar, Dockerfiles (`ENV`), Kubernetes and compose YAML or JSON with the commands in it, the
+output of `env`, and topology XML. The kind of a file is told by its name and content:
+
+- `nccl.conf` and `.nccl.conf` are NCCL's own. Another `.conf` is one too, unless a line of it is only a shell's
+  (`export`, quotes, `$`, `#!`): then it is read as a script that others source.
+- A file of another language (`.py`, `.tf` and the like) is an error, because nothing of it is understood. Of a file
+  above 4 MiB no more is read, and that is an error as well.
+- In YAML with containers and without `hostNetwork: true` the interface is `eth0`, that of a pod.
+
+What the findings mean, and how they are left out or mended:
 
 - **error**: breaks, or is silently ignored on the path that matters. **warning**: slower, or fragile. **note**: does
   nothing, or is worth knowing.
@@ -92,6 +101,8 @@ def _condition(rule: Mapping[str, Any]) -> str:
         for key, word in (("equals", "is"), ("differs", "is not"), ("pattern", "fits"))
         if key in rule
     ]
+    if "algorithms" in rule:
+        value.append(f"the value: {rule['algorithms']}")
     return " and ".join(part for part in [" or ".join(filter(None, parts)), *value] if part)
 
 
