@@ -56,7 +56,7 @@ class GpuFabric(pulumi.ComponentResource):
         assert self.azure is not None
         table = self.aws.network.route_table_id
         ours = settings.aws is not None and not settings.aws.network.security_group_ids
-        return CrossCloudInterconnect(
+        return CrossCloudInterconnect.from_settings(
             f"{name}-link",
             link,
             Ends(

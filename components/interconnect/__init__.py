@@ -5,11 +5,20 @@ from typing import TYPE_CHECKING
 from gpu_fabric.components.lazy import lazily
 
 if TYPE_CHECKING:
+    from gpu_fabric.components.interconnect.arguments import CrossCloudInterconnectArgs
     from gpu_fabric.components.interconnect.aws_side import AwsEnd, AwsLinkEnd
     from gpu_fabric.components.interconnect.azure_side import AzureEnd, AzureLinkEnd
     from gpu_fabric.components.interconnect.interconnect import CrossCloudInterconnect, Ends
 
-__all__ = ["AwsEnd", "AwsLinkEnd", "AzureEnd", "AzureLinkEnd", "CrossCloudInterconnect", "Ends"]
+__all__ = [
+    "AwsEnd",
+    "AwsLinkEnd",
+    "AzureEnd",
+    "AzureLinkEnd",
+    "CrossCloudInterconnect",
+    "CrossCloudInterconnectArgs",
+    "Ends",
+]
 
 __getattr__ = lazily(
     __name__,
@@ -19,6 +28,7 @@ __getattr__ = lazily(
         "AzureEnd": "azure_side",
         "AzureLinkEnd": "azure_side",
         "CrossCloudInterconnect": "interconnect",
+        "CrossCloudInterconnectArgs": "arguments",
         "Ends": "interconnect",
     },
 )

@@ -48,7 +48,8 @@ class KnownEnds:
     azure: KnownEnd
 
 
-def _block(text: str | None) -> IPv4Network | None:
+def as_block(text: str | None) -> IPv4Network | None:
+    """The block that a text names; None where it names none."""
     try:
         return None if text is None else IPv4Network(text)
     except ValueError:
@@ -58,7 +59,7 @@ def _block(text: str | None) -> IPv4Network | None:
 def known_aws_end(settings: AwsClusterSettings, around: Surroundings) -> KnownEnd:
     region = region_of(settings.zone) or around.region
     if settings.network.adopted:
-        block = _block(settings.network.subnet_cidr)
+        block = as_block(settings.network.subnet_cidr)
         return KnownEnd(region, block, block, adopted=True)
     plan, _ = aws_plan(settings, around)
     if plan is None:
@@ -69,7 +70,7 @@ def known_aws_end(settings: AwsClusterSettings, around: Surroundings) -> KnownEn
 def known_azure_end(settings: AzureClusterSettings, around: Surroundings) -> KnownEnd:
     region = location_of(settings, around)
     if settings.network.adopted:
-        block = _block(settings.network.subnet_cidr)
+        block = as_block(settings.network.subnet_cidr)
         return KnownEnd(region, block, block, adopted=True)
     plan, _ = azure_plan(settings)
     if plan is None:

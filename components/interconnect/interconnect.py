@@ -12,13 +12,20 @@ from typing import Any
 
 import pulumi
 
-from gpu_fabric.components.component import child
+from gpu_fabric.components.component import child, settings_from_arguments
 from gpu_fabric.components.interconnect.addresses import LinkPlan
+from gpu_fabric.components.interconnect.arguments import CrossCloudInterconnectArgs
 from gpu_fabric.components.interconnect.aws_side import AwsEnd, AwsLinkEnd
 from gpu_fabric.components.interconnect.azure_side import WAITING, AzureEnd, AzureLinkEnd, provisioning_state
-from gpu_fabric.components.interconnect.checks import PROVIDERS, exchange_of, gateway_block, planned_links
+from gpu_fabric.components.interconnect.checks import (
+    PROVIDERS,
+    check,
+    exchange_of,
+    gateway_block,
+    planned_links,
+)
 from gpu_fabric.components.interconnect.communicators import communicators
-from gpu_fabric.components.interconnect.ends import KnownEnds
+from gpu_fabric.components.interconnect.ends import KnownEnd, KnownEnds, as_block
 from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
 from gpu_fabric.components.interconnect.manual import manual
@@ -26,7 +33,11 @@ from gpu_fabric.components.interconnect.native import native_steps
 from gpu_fabric.components.interconnect.notes import notes
 from gpu_fabric.components.interconnect.numbers import link_numbers
 from gpu_fabric.components.interconnect.partner import Joined, Order
-from gpu_fabric.components.interconnect.settings import InterconnectSettings, Partner
+from gpu_fabric.components.interconnect.settings import (
+    CrossCloudSettings,
+    InterconnectSettings,
+    Partner,
+)
 
 
 def _partner(partner: Partner) -> Callable[[Order], Joined]:
@@ -69,11 +80,52 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
     def __init__(
         self,
         name: str,
+        args: CrossCloudInterconnectArgs,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Raises InvalidInputError with every problem of `args` before anything is declared."""
+        settings = settings_from_arguments(
+            CrossCloudSettings,
+            args,
+            f"CrossCloudInterconnect {name!r}",
+            lambda read: check(read, _known_ends(read)),
+        )
+        aws, azure = settings.aws, settings.azure
+        ends = Ends(
+            AwsEnd(
+                vpc_id=aws.vpc_id,
+                subnet_id=aws.subnet_id,
+                vpc_cidr=aws.vpc_cidr,
+                nodes_cidr=aws.subnet_cidr,
+                route_table_ids=settings.aws_route_table_ids,
+                security_group_id=aws.security_group_id,
+                region=aws.region,
+            ),
+            AzureEnd(virtual_network_id=azure.virtual_network_id, location=azure.location),
+            _known_ends(settings),
+        )
+        self._build(name, settings, ends, opts)
+
+    @classmethod
+    def from_settings(
+        cls,
+        name: str,
         settings: InterconnectSettings,
         ends: Ends,
         opts: pulumi.ResourceOptions | None = None,
+    ) -> CrossCloudInterconnect:
+        """The same from settings that have no problems with these networks (`checks.check`)."""
+        link = cls.__new__(cls)
+        link._build(name, settings, ends, opts)
+        return link
+
+    def _build(
+        self,
+        name: str,
+        settings: InterconnectSettings,
+        ends: Ends,
+        opts: pulumi.ResourceOptions | None,
     ) -> None:
-        """`settings` have no problems with these networks (`checks.check`)."""
         super().__init__("gpu-fabric:index:CrossCloudInterconnect", name, None, opts)
         known, more = ends.known, settings.tags
         exchange, links = exchange_of(settings, known), planned_links(settings)
@@ -197,6 +249,14 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
         keys = aws.connect(joined.aws, links, joined.asns, bgp_key)
         azure.connect(links, partner_asn=joined.asns[0], ready_when=joined.circuit_ready, bgp_key=bgp_key)
         joined.finish(keys)
+
+
+def _known_ends(settings: CrossCloudSettings) -> KnownEnds:
+    aws, azure = settings.aws, settings.azure
+    return KnownEnds(
+        KnownEnd(aws.region, as_block(aws.vpc_cidr), as_block(aws.subnet_cidr), adopted=True),
+        KnownEnd(azure.location, as_block(azure.network_cidr), as_block(azure.subnet_cidr), adopted=True),
+    )
 
 
 def _urgent(note: str) -> bool:

@@ -183,3 +183,31 @@ class InterconnectSettings(Settings):
     def connections(self) -> int:
         """Connections on each side."""
         return 2 if self.redundancy is Redundancy.CIRCUIT else 1
+
+
+class AwsNetwork(Settings):
+    """The network on AWS, where a program joins networks of its own."""
+
+    region: Text = Field(description="the region, such as us-east-1", examples=["us-east-1"])
+    vpc_id: Identifier = Field(description="the id of the VPC", examples=["vpc-0"])
+    vpc_cidr: Text = Field(description="the VPC's block", examples=["10.100.0.0/16"])
+    subnet_id: Identifier = Field(description="the id of the nodes' subnet", examples=["subnet-0"])
+    subnet_cidr: Text = Field(description="the block of the nodes' subnet", examples=["10.100.16.0/20"])
+    security_group_id: Identifier | None = None
+    """A group that is to let the other side's nodes in."""
+
+
+class AzureNetwork(Settings):
+    """The network on Azure, where a program joins networks of its own."""
+
+    location: Text = Field(description="the region, such as eastus", examples=["eastus"])
+    virtual_network_id: Identifier = Field(description="the id of the virtual network", examples=["/v"])
+    network_cidr: Text = Field(description="the virtual network's block", examples=["10.200.0.0/16"])
+    subnet_cidr: Text = Field(description="the block of the nodes' subnet", examples=["10.200.16.0/20"])
+
+
+class CrossCloudSettings(InterconnectSettings):
+    """The link together with the networks that it joins."""
+
+    aws: AwsNetwork
+    azure: AzureNetwork

@@ -14,6 +14,8 @@ from pulumi.runtime.config import set_all_config
 
 from gpu_fabric.components.config import read_fabric
 from gpu_fabric.components.fabric import GpuFabric
+from gpu_fabric.components.interconnect import CrossCloudInterconnect
+from gpu_fabric.components.problems import InvalidInputError
 from tests.components import arm, partners
 from tests.components.recorder import GENERATED_BGP_KEY, Declared, Recording, record
 from tests.components.test_interconnect_checks import AWS, AZURE, LINK, MANUAL
@@ -402,3 +404,48 @@ def test_the_users_key_is_that_of_every_session() -> None:
     assert made.one(PEERING).inputs["sharedKey"] == BGP_KEY
     assert inputs(made, PROTOCOL, "train-link-aws-0-bgp")["bgpAuthKey"] == BGP_KEY
     assert inputs(made, PROTOCOL, "train-link-azure-0-bgp")["bgpAuthKey"] == BGP_KEY
+
+
+VNET = "/subscriptions/s/resourceGroups/theirs/providers/Microsoft.Network/virtualNetworks/theirs"
+ARGUMENTS: dict[str, Any] = {
+    "partner": "equinix",
+    "bandwidth_mbps": 10_000,
+    "aws_account": "123456789012",
+    "equinix": {"project_id": "p-1", "emails": ["network@example.com"]},
+    "aws": {
+        "region": "us-east-1",
+        "vpc_id": "vpc-7",
+        "vpc_cidr": "10.1.0.0/16",
+        "subnet_id": "subnet-7",
+        "subnet_cidr": "10.1.16.0/20",
+    },
+    "azure": {
+        "location": "eastus",
+        "virtual_network_id": VNET,
+        "network_cidr": "10.2.0.0/16",
+        "subnet_cidr": "10.2.16.0/20",
+    },
+    "aws_route_table_ids": ["rtb-7", "rtb-8"],
+    "addresses": {"gateway_subnet_cidr": "10.2.0.0/27"},
+}
+
+
+def test_a_program_joins_networks_of_its_own() -> None:
+    def program() -> None:
+        CrossCloudInterconnect("own", ARGUMENTS)  # ty: ignore[invalid-argument-type]
+
+    made = record(program, answers=ANSWERS)
+    assert sorted(one.inputs["routeTableId"] for one in made.of_type(PROPAGATION)) == ["rtb-7", "rtb-8"]
+    assert made.one(ASSOCIATION).inputs["allowedPrefixes"] == ["10.1.0.0/16"]
+    subnet = made.one("azure-native:network:Subnet").inputs
+    assert (subnet["resourceGroupName"], subnet["virtualNetworkName"]) == ("theirs", "theirs")
+    assert made.of_type("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule") == []
+
+
+def test_a_program_is_told_all_problems_in_its_own_spelling() -> None:
+    wrong = {**ARGUMENTS, "bandwidth_mbps": 300, "rtt_ms": 9, "bgp_key": "correct-horse"}
+    with pytest.raises(InvalidInputError) as refused:
+        record(lambda: CrossCloudInterconnect("own", wrong) and None)  # ty: ignore[invalid-argument-type]
+    paths = [".".join(map(str, one.path)) for one in refused.value.problems]
+    assert sorted(paths) == ["bandwidth_mbps", "bgp_key", "rtt_ms"]
+    assert "correct-horse" not in str(refused.value)
