@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pulumi.runtime.rpc import UNKNOWN
+
 _LONGEST_VALUE = 48
 _MOST_PATHS = 6
 _STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
@@ -62,6 +64,8 @@ def _at(value: Any, path: str) -> Any:
 def _value(value: Any) -> str:
     if value is None:
         return "not set"
+    if value == UNKNOWN:
+        return "known after deployment"
     if isinstance(value, Mapping | list):
         return f"{len(value)} entries"
     text = f"{value:g}" if isinstance(value, float) else str(value)

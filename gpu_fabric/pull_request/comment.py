@@ -54,10 +54,13 @@ def comment(request: Request, outcome: Outcome, *, full_report: str = "", limit:
     ]
     text = head
     foot = f"\n\nMore in {link}.\n" if full_report else "\n"
+    opened_titles = {"The preview failed"}
+    opened_titles |= {"Policies"} if outcome.violations["mandatory"] else set()
+    opened_titles |= {"Lint"} if outcome.lint_errors else set()
     for title, body, there in sections:
         if not there:
             continue
-        opened = " open" if title.startswith("Changes") or (title == "Policies" and outcome.failed) else ""
+        opened = " open" if title in opened_titles or title.startswith("Changes") else ""
         block = f"\n\n<details{opened}><summary>{title}</summary>\n\n{body}\n\n</details>"
         room = limit - len(text) - len(foot)
         text += block if len(block) <= room else _cut(title, body, room, link)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from gpu_fabric.pull_request.changes import table
 from gpu_fabric.pull_request.comment import LIMIT, comment
+from gpu_fabric.pull_request.picture import picture
 from gpu_fabric.pull_request.runs import Outcome, Request
 
 REQUEST = Request(Path(), Path(), "dev", "main")
@@ -58,6 +59,20 @@ def test_a_delta_is_a_share_of_the_base_and_unknown_where_one_side_is() -> None:
 
 def test_without_training_the_comment_says_that_nothing_is_predicted() -> None:
     assert "No prediction: the stack file has no `training`, or nothing fits." in comment(REQUEST, outcome())
+
+
+def test_what_failed_is_open_and_the_rest_is_folded() -> None:
+    error = {"level": "error", "path": "a.sh", "line": 1, "what": "w", "remedy": "r", "code": "c"}
+    text = comment(REQUEST, outcome(findings={"findings": [error], "counts": {"error": 1}}))
+    assert "<details open><summary>Lint</summary>" in text
+    assert "<details><summary>Fabric report</summary>" in text
+
+
+def test_a_picture_shows_what_is_open_and_names_what_is_folded() -> None:
+    drawn = picture(comment(REQUEST, outcome(changes={"steps": [step("create")], "changeSummary": {}})))
+    assert drawn.startswith("<svg")
+    assert "ours" in drawn
+    assert "Nothing&#160;to&#160;say" not in drawn
 
 
 def step(op: str, **more: Any) -> dict[str, Any]:
