@@ -8,11 +8,13 @@ runs, none of which may be refused (`training_measurements.csv`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
+from gpu_fabric.nccl.hardware import Gpu
 from gpu_fabric.planning.layout import Layout, Precision, Recompute, Training
+from gpu_fabric.planning.tables import read_toml
 from gpu_fabric.planning.transformer import Transformer
 
 GB = 1e9
@@ -29,13 +31,23 @@ ALLOCATOR_SHARE = 0.03
 """Lost to fragmentation; estimated."""
 
 
-def gpu_capacity_gb(memory_gb: float) -> float:
-    """10^9 bytes of a GPU that is sold with `memory_gb`: the vendors' gigabytes are 2^30 bytes (H100: 81559 MiB)."""
-    return memory_gb * 2**30 / GB * USABLE_SHARE
+def gpu_capacity_gb(gpu: Gpu) -> float:
+    """10^9 bytes that a training may fill: what the driver reports (`gpu_memory.toml`), less what it keeps.
+
+    A GPU that the table lacks is counted with 10^9 bytes a GB: nobody sells less.
+    """
+    reported = _reported_mib().get((gpu.model, gpu.memory_gb))
+    size = gpu.memory_gb if reported is None else reported * 2**20 / GB
+    return size * USABLE_SHARE
 
 
-USABLE_SHARE = 0.99
-"""Of the memory, what the driver leaves."""
+@cache
+def _reported_mib() -> Mapping[tuple[str, float], int]:
+    return {(row["model"], row["gb"]): row["mib"] for row in read_toml("gpu_memory.toml")["gpu"]}
+
+
+USABLE_SHARE = 0.995
+"""Of the memory that nvidia-smi reports, what a process sees: PyTorch names 79.2 of an H100's 79.6 GiB."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,8 @@ _INTRODUCTION = """\
 `pip install gpu-fabric` brings the command `gpu-fabric`. It needs no cloud SDK, no Pulumi and no account.
 
 Every command has `--json`. Exit codes: 0 fine; 1 `lint` found an error, `topology --compare` a difference, or `plan`
-no layout that fits; 2 wrong input, with every problem on a line of standard error.
+no layout that fits or a stack file that a preview refuses; 2 wrong input, with every problem on a line of standard
+error.
 
 ## Completion
 

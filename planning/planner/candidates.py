@@ -42,7 +42,7 @@ def placement_of(platforms: Sequence[Platform], counts: Sequence[int], link: Lin
 def memory_limit(clusters: Sequence[Cluster], counts: Sequence[int], stage: int) -> float:
     """10^9 bytes of a GPU of that stage."""
     cluster = clusters[0] if stage < counts[0] else clusters[-1]
-    return gpu_capacity_gb(cluster.size.gpu.memory_gb)
+    return gpu_capacity_gb(cluster.size.gpu)
 
 
 def _powers(limit: int) -> list[int]:

@@ -106,8 +106,8 @@ def _nothing(training: Training, clusters: Sequence[Cluster], divided: int, near
             f"{path}: no layout divides {training.global_batch} sequences of {training.model.name} over {gpus} GPUs; "
             "use a global batch with more divisors, or fewer fixed sizes in training.layout"
         )
-    smallest = min(clusters, key=lambda cluster: cluster.size.gpu.memory_gb).size
-    capacity = gpu_capacity_gb(smallest.gpu.memory_gb) * STATES_SHARE * 1e9
+    smallest = min(clusters, key=lambda cluster: gpu_capacity_gb(cluster.size.gpu)).size
+    capacity = gpu_capacity_gb(smallest.gpu) * STATES_SHARE * 1e9
     states = training.model.parameters * BYTES_OF_STATES / capacity
     nodes = math.ceil(states / smallest.gpu.count)
     return (

@@ -23,6 +23,7 @@ from gpu_fabric.planning.collectives.fitting import FITS, fit_constants, fit_row
 from gpu_fabric.planning.collectives.model import TWO_NODE_REASON
 from gpu_fabric.planning.collectives.tuner import aws_choice
 from gpu_fabric.planning.collectives.validation import Comparison, compare, load_measurements, summaries
+from gpu_fabric.planning.pages import missed
 from gpu_fabric.planning.tables import read_toml
 
 GIB = 1 << 30
@@ -228,3 +229,9 @@ def test_send_receive_uses_the_nics_of_one_gpu():
 def test_an_unknown_size_names_the_nearest():
     with pytest.raises(LookupError, match=r"did you mean p5\.48xlarge"):
         platform_of("p5.48xlarg")
+
+
+def test_every_row_that_misses_the_goal_names_a_reason():
+    misses = missed(compare(row for row in load_measurements() if row.part != "excluded"))
+    assert {row.measurement.part for row in misses} == {"check", "two-node"}
+    assert [row.measurement for row in misses if not row.measurement.note] == []

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_fabric.nccl.hardware import load_sizes
 from gpu_fabric.planning.layout import Layout, Precision, Recompute, Training, layout_problems, split_layers
 from gpu_fabric.planning.memory import (
     gpu_capacity_gb,
@@ -17,6 +18,7 @@ from gpu_fabric.planning.memory import (
     stage_shapes,
     worst_memory,
 )
+from gpu_fabric.planning.tables import read_toml
 from gpu_fabric.planning.training_validation import gpu_of, load_runs, usable
 from gpu_fabric.planning.transformer import get_model
 
@@ -178,20 +180,39 @@ REFUSED = {"deepspeed-2t": "activations are kept on the host or partitioned; the
 
 
 def test_no_published_run_is_refused_for_its_memory_unless_a_reason_is_named():
-    memory_gb = {"A100": 80, "H100": 80, "B200": 179}
+    sizes = {"A100": "p4de.24xlarge", "H100": "p5.48xlarge", "B200": "p6-b200.48xlarge"}
     runs = usable(load_runs(), "fit", "check")
     assert len(runs) > 120
     refused = set()
     for run in runs:
-        limit = gpu_capacity_gb(memory_gb[gpu_of(run)])
+        limit = gpu_capacity_gb(load_sizes()[sizes[gpu_of(run)]].gpu)
         split = split_layers(run.training.model, run.layout.pipeline)
         if worst_memory(run.training, run.layout, split).total > limit:
             refused.add(run.training.model.name)
     assert refused == set(REFUSED)
 
 
-def test_a_gigabyte_of_gpu_memory_is_two_to_the_thirty():
-    assert gpu_capacity_gb(80) == pytest.approx(81559 * 2**20 / 1e9, rel=0.01), "an H100 reports 81559 MiB"
+@pytest.mark.parametrize("name", sorted(load_sizes()))
+def test_a_gpu_holds_what_its_driver_reports_and_never_more_than_its_name_says(name):
+    gpu = load_sizes()[name].gpu
+    row = next(
+        r for r in read_toml("gpu_memory.toml")["gpu"] if (r["model"], r["gb"]) == (gpu.model, gpu.memory_gb)
+    )
+    assert gpu_capacity_gb(gpu) == pytest.approx(0.995 * row["mib"] * 2**20 / 1e9)
+    assert 0.95 * gpu.memory_gb < gpu_capacity_gb(gpu) <= 1.08 * gpu.memory_gb
+
+
+@pytest.mark.parametrize(("name", "fits", "not_"), [
+    ("Standard_ND128isr_GB300_v6", 295, 305), ("Standard_ND128isr_NDR_GB200_v6", 196, 200),
+    ("p6-b300.48xlarge", 286, 289), ("p5.48xlarge", 84, 86),
+])  # fmt: skip
+def test_decimal_and_binary_gigabytes_of_sellers_are_told_apart(name, fits, not_):
+    assert fits <= gpu_capacity_gb(load_sizes()[name].gpu) < not_
+
+
+def test_a_gpu_of_the_users_own_is_counted_in_the_smaller_gigabytes():
+    own = replace(load_sizes()["p5.48xlarge"].gpu, model="R100", memory_gb=100)
+    assert gpu_capacity_gb(own) == pytest.approx(99.5)
 
 
 def test_experts_are_spread_over_the_expert_group():

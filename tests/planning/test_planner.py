@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
+from dataclasses import replace
 
 import pytest
 
+from gpu_fabric.nccl.hardware import get_size
+from gpu_fabric.planning.collectives import platform_of
 from gpu_fabric.planning.errors import PlanningError
-from gpu_fabric.planning.layout import layout_problems
+from gpu_fabric.planning.layout import Layout, Recompute, layout_problems
 from gpu_fabric.planning.memory import gpu_capacity_gb
 from gpu_fabric.planning.planner import Plan, plan
+from gpu_fabric.planning.planner.advice import WORTH_SPLITTING, without_loss
 from gpu_fabric.planning.planner.candidates import fitting_trials
 from gpu_fabric.planning.spec import FabricSpec, LayoutHints, fabric_spec
-from gpu_fabric.planning.step import estimate_step
+from gpu_fabric.planning.step import EXACT_OPERATIONS, Placement, estimate_step
 
 
 def _spec(nodes: int = 4, mbps: int | None = 10000, aws: str = "p5.48xlarge", **training) -> FabricSpec:
@@ -51,7 +56,7 @@ def test_every_ranked_layout_divides_fits_and_uses_every_gpu(ten_gigabit):
     for candidate in ten_gigabit.ranked:
         gpus = sum(cluster.gpus for cluster in candidate.clusters)
         assert layout_problems(ten_gigabit.training, candidate.layout, gpus) == []
-        assert max(candidate.memory_gb) <= gpu_capacity_gb(80)
+        assert max(candidate.memory_gb) <= gpu_capacity_gb(get_size("p5.48xlarge").gpu)
         assert sum(candidate.split) == 80
 
 
@@ -195,6 +200,88 @@ def test_the_search_finds_what_trying_everything_finds(nodes, model, batch):
     assert len(trials) > 20
     everything = min(estimate_step(training, t.layout, t.placement, split=t.split).seconds for t in trials)
     assert plan(spec).best.estimate.seconds <= everything * 1.005
+
+
+def test_the_verdict_weighs_unlike_gpus_by_what_each_cloud_does_alone():
+    data = {
+        "aws": {"instanceType": "p6-b200.48xlarge", "nodes": 3, "zone": "us-east-1a"},
+        "azure": {"vmSize": "Standard_ND96asr_v4", "nodes": 5},
+        "interconnect": {"bandwidthMbps": 100000},
+        "training": {"model": "llama-3-70b", "globalBatch": 240},
+    }
+    found = plan(fabric_spec(data, azure_location="eastus"))
+    assert found.split is not None
+    seconds = [candidate.estimate.seconds for candidate in found.single]
+    ideal = 1 / sum(1 / each for each in seconds)
+    assert max(seconds) > 3 * min(seconds), "the clouds are unlike"
+    share = ideal / found.split.estimate.seconds
+    assert 0.9 < share < 1, "by the number of GPUs it would be called 41 %"
+    assert (
+        f"{share:.0%} of the speed that they have apart ({ideal:.2f} s if nothing were lost)" in found.verdict
+    )
+    assert "keep only" not in found.verdict
+
+
+def test_a_split_that_wastes_much_of_both_clouds_is_called_wasteful():
+    found = plan(_spec(mbps=6000))
+    assert found.split is not None
+    share = without_loss(found.single, found.split) / found.split.estimate.seconds
+    assert 0.5 < share < WORTH_SPLITTING
+    assert f"Together the clouds keep only {share:.0%} of the speed that they have apart" in found.verdict
+    assert found.verdict.endswith("use the money better unless one run must end sooner.")
+
+
+def test_a_cloud_that_cannot_hold_the_training_alone_is_weighed_by_its_gpus():
+    found = plan(_spec(mbps=100000))
+    assert found.split is not None
+    both = without_loss(found.single, found.split)
+    first = without_loss(found.single[:1], found.split)
+    assert first == pytest.approx(found.single[0].estimate.seconds / 2)
+    assert both == pytest.approx(1 / sum(1 / c.estimate.seconds for c in found.single))
+
+
+def test_two_clouds_without_a_link_are_planned_apart_and_the_verdict_says_so():
+    found = plan(_spec(mbps=None))
+    assert found.split is None
+    assert found.verdict.startswith("No link is given, so each cloud was planned alone; the fastest is 4 x ")
+    assert found.verdict.endswith("Give `interconnect` to plan both clouds together.")
+
+
+@pytest.mark.parametrize("model", ["llama-3-405b", "deepseek-v3"])
+def test_the_largest_models_are_planned_in_little_more_than_a_second(model):
+    spec = _spec(nodes=128, mbps=100000, globalBatch=2048, model=model)
+    plan(spec)
+    start = time.process_time()
+    plan(spec)
+    assert time.process_time() - start < 1.5
+
+
+@pytest.mark.parametrize("batch", [1_000_003, 1 << 24])
+def test_a_batch_of_millions_takes_no_longer_and_no_more_memory(batch):
+    tracemalloc.start()
+    start = time.process_time()
+    try:
+        plan(_spec(nodes=1, mbps=10000, model="llama-3-8b", globalBatch=batch))
+    except PlanningError as error:
+        assert "no layout divides" in str(error)
+    finally:
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert time.process_time() - start < 20, "under tracing, which makes it several times slower"
+    assert peak < 300e6
+
+
+def test_a_pipeline_too_long_to_run_whole_keeps_the_pace_of_a_short_one():
+    training = _spec(mbps=None).training.to_training()
+    layout = Layout(tensor=8, pipeline=4, microbatch=1, recompute=Recompute.FULL)
+    placement = Placement.single(platform_of("p5.48xlarge"), 4)
+    times = {}
+    for sequences in (EXACT_OPERATIONS // 4, EXACT_OPERATIONS // 4 + 1):
+        run = estimate_step(replace(training, global_batch=sequences), layout, placement)
+        times[sequences] = run.seconds / sequences
+    assert len(set(times)) == 2
+    first, second = times.values()
+    assert second == pytest.approx(first, rel=1e-3)
 
 
 def test_a_lossy_link_is_named_and_a_link_without_loss_is_advised():

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from gpu_fabric.nccl.environment import environment
 from gpu_fabric.nccl.findings import Finding, Level
+from gpu_fabric.nccl.hardware import load_sizes
 from gpu_fabric.planning.accuracy import accuracy_toml
+from gpu_fabric.planning.errors import PlanningError
+from gpu_fabric.planning.price import Bill, Unknown
+from gpu_fabric.planning.price.bill import LineItem
 from gpu_fabric.planning.report import AddressRow, FabricReport, report
+from gpu_fabric.planning.report.cost_section import cost_quantities
 from gpu_fabric.planning.report.document import Bullets, Document, Paragraph, Section, table
 from gpu_fabric.planning.report.html import to_html
 from gpu_fabric.planning.report.markdown import LIMIT, to_markdown
@@ -26,7 +34,7 @@ from gpu_fabric.planning.report.svg import (
     nice_steps,
     stacked_bars,
 )
-from gpu_fabric.planning.spec import FabricSpec, fabric_spec
+from gpu_fabric.planning.spec import MOST_NODES, FabricSpec, fabric_spec
 from gpu_fabric.planning.tables import read_toml
 
 TITLES = [
@@ -149,6 +157,115 @@ def test_a_node_without_a_price_makes_the_sums_unknown_and_never_small():
     assert summary["a step"]["value"] is None
     assert "usdPerHour" not in made.headline()
     assert "| an hour of training | unknown |" in made.markdown()
+
+
+def test_an_hour_with_the_nodes_off_is_unknown_where_nothing_of_it_has_a_price():
+    elsewhere = {"aws": {"instanceType": "p5e.48xlarge", "nodes": 2, "zone": "ap-south-1a"}}
+    made = report(fabric_spec({**elsewhere, "training": {"model": "llama-3-8b", "globalBatch": 128}}))
+    summary = json.loads(made.json())["summary"]
+    assert summary["an hour with the nodes off"]["value"] is None
+    assert (
+        summary["an hour with the nodes off"]["source"] == "nothing that stays on the bill has a known price"
+    )
+    assert "at least 0.00" not in made.markdown()
+    assert "usdPerHourIdle" not in made.headline()
+
+
+def test_nothing_that_stays_on_the_bill_costs_nothing():
+    bill = Bill((), None, None)
+    (idle,) = (q for q in cost_quantities(bill) if q.name == "an hour with the nodes off")
+    assert idle.value == 0
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(1, "1 unknown price is not in it"), (2, "2 unknown prices are not in it")]
+)
+def test_unknown_prices_are_counted_in_words(count, words):
+    unknown = LineItem("a thing", 1, Unknown("thing", "a", "not published"), standing=False)
+    assert words in cost_quantities(Bill((unknown,) * count, None, None))[0].source
+
+
+# A size whose network has no known rate cannot be planned; all others can, whatever is asked of them.
+SIZES = sorted(
+    name for name, size in load_sizes().items() if size.fabric_gbps or size.ip_gbps or size.ethernet_gbps
+)
+
+
+@st.composite
+def stacks(draw: st.DrawFn) -> dict[str, Any]:
+    clouds = draw(st.sampled_from([("aws",), ("azure",), ("aws", "azure")]))
+    data: dict[str, Any] = {}
+    for cloud in clouds:
+        sizes = [name for name in SIZES if load_sizes()[name].cloud.value == cloud]
+        data[cloud] = {
+            ("instanceType" if cloud == "aws" else "vmSize"): draw(st.sampled_from(sizes)),
+            "nodes": draw(st.sampled_from([1, 2, 3, 7, 64, 1000, MOST_NODES])),
+            "network": draw(
+                st.sampled_from([{}, {"internet": "endpoints"}, {"subnetId": "x"}, {"bastion": True}])
+            ),
+        }
+    if len(clouds) == 2 and draw(st.booleans()):
+        data["interconnect"] = {
+            "bandwidthMbps": draw(st.sampled_from([50, 1000, 10_000_000])),
+            "rttMs": draw(st.sampled_from([0.001, 5, 60_000])),
+            "loss": draw(st.sampled_from([0, 0.5, 0.999])),
+            "redundancy": draw(st.sampled_from(["none", "circuit"])),
+            "partner": draw(st.sampled_from(["equinix", "native"])),
+        }
+    heads = draw(st.sampled_from([1, 3, 8]))
+    own = {
+        "layers": draw(st.sampled_from([1, 5, 4096])),
+        "hidden": heads * draw(st.sampled_from([1, 64, 4096])),
+        "ffn": draw(st.sampled_from([1, 4096])),
+        "heads": heads,
+        "kvHeads": 1,
+        "vocab": draw(st.sampled_from([1, 1 << 24])),
+        "source": "drawn",
+    }
+    data["training"] = {
+        "model": draw(st.sampled_from(["llama-3-8b", "mixtral-8x22b", own])),
+        "sequence": draw(st.sampled_from([1, 7, 8192, 1 << 27])),
+        "globalBatch": draw(st.sampled_from([1, 7, 512, 1_000_003, 1 << 24])),
+        "precision": draw(st.sampled_from(["bf16", "fp8"])),
+    }
+    return data
+
+
+@given(stacks())
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_any_stack_that_can_be_read_has_a_report_in_every_format(data):
+    made = report(fabric_spec(data))
+    json.loads(made.json(), parse_constant=lambda name: pytest.fail(f"{name} in the JSON"))
+    assert made.markdown().startswith("# Fabric report")
+    ElementTree.fromstring(made.document.figures()[0].svg)
+    assert made.html().startswith("<!doctype html>")
+
+
+def test_a_size_without_a_known_network_is_a_planning_error_that_says_what_to_use():
+    with pytest.raises(
+        PlanningError, match=r"Standard_ND96is_H100_v5: no rate .* Use Standard_ND96isr_H100_v5"
+    ):
+        report(fabric_spec({"azure": {"vmSize": "Standard_ND96is_H100_v5", "nodes": 2}}))
+
+
+def test_a_variable_that_cannot_be_set_is_a_problem_at_its_key():
+    data = {"aws": {"instanceType": "p5.48xlarge", "nodes": 2, "nccl": {"environment": {"NCCL ALGO": "x"}}}}
+    with pytest.raises(PlanningError) as error:
+        report(fabric_spec(data))
+    assert error.value.problems[0].startswith("fabric.aws.nccl.environment.NCCL ALGO: ")
+
+
+def test_what_lint_says_of_the_stack_files_variables_stands_in_the_report():
+    data = {
+        "aws": {
+            "instanceType": "p5.48xlarge",
+            "nodes": 2,
+            "nccl": {"environment": {"NCCL_IB_CUDA_SUPPORT": "1"}},
+        }
+    }
+    made = report(fabric_spec(data))
+    assert made.findings
+    assert "None." not in made.markdown().split("## Findings")[1].split("##")[0]
 
 
 def test_sums_without_small_prices_are_called_lower_bounds(made):
