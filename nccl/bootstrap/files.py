@@ -90,17 +90,24 @@ def entrypoint() -> str:
 def bare(text: str) -> str:
     """A shell or Python file of ours without comments and blank lines: what start-up data has room for.
 
-    Comments that stand on a line of their own go, except the first line; docstrings of Python go too. The texts that
-    this is for have no `#` at the start of a line inside a string; a test runs them.
+    Comments that stand on a line of their own go, except the first line; docstrings of Python go too, and half of its
+    indentation. The texts that this is for have no `#` or blanks at the start of a line inside a string; tests hold
+    that they mean the same, and run them.
     """
     lines = text.splitlines()
-    gone = _docstring_lines(text) if "python" in lines[0] or text.startswith('"""') else set()
+    python = "python" in lines[0] or text.startswith('"""')
+    gone = _docstring_lines(text) if python else set()
     kept = [
-        line
+        _narrower(line) if python else line
         for number, line in enumerate(lines, 1)
         if line.strip() and number not in gone and (number == 1 or not line.lstrip().startswith("#"))
     ]
     return "\n".join(kept) + "\n"
+
+
+def _narrower(line: str) -> str:
+    code = line.lstrip(" ")
+    return " " * ((len(line) - len(code)) // 4 * 2) + code
 
 
 def _docstring_lines(text: str) -> set[int]:
