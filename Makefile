@@ -8,12 +8,13 @@ PYTHON ?= python3
 
 BIN   := .venv/bin
 PULUMI := $(BIN)/python -m gpu_fabric.engine
-RUN   := --stack $(STACK) --cloud $(CLOUD) --project $(PROJECT)
+# A folder may have a space in its name.
+RUN   := --stack '$(STACK)' --cloud '$(CLOUD)' --project '$(PROJECT)'
 # On GitHub and other CI systems as at a desk: one worker a core.
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help preview up outputs refresh destroy test test-slow lint format benchmark clouds forget lock clean
+.PHONY: help preview up outputs refresh destroy cancel stack test test-slow lint format benchmark clouds forget lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +38,12 @@ refresh: .venv/.ready ## Compare the state with what the cloud holds
 
 destroy: .venv/.ready ## Remove everything of the stack
 	@$(PULUMI) destroy $(RUN) -- $(ARGS)
+
+cancel: .venv/.ready ## Free the stack after a run that was killed
+	@$(PULUMI) cancel $(RUN) -- $(ARGS)
+
+stack: .venv/.ready ## Other commands of `pulumi stack`, such as ARGS='rm --yes' once everything is removed
+	@$(PULUMI) stack $(RUN) -- $(ARGS)
 
 test: .venv/.ready-dev ## All tests that run without a cloud account, a GPU or the internet
 	@scripts/system-packages
@@ -63,7 +70,7 @@ preflight.pyz: .venv/.ready ## gpu-fabric-preflight as one file, for nodes witho
 	@$(BIN)/python -m gpu_fabric.cli preflight --write $@
 
 clouds: .venv/.ready ## What the simulated clouds hold
-	@GPU_FABRIC_REHEARSAL_DB=$(PROJECT)/.rehearsal/clouds.sqlite $(BIN)/python -m gpu_fabric.rehearsal show
+	@GPU_FABRIC_REHEARSAL_DB='$(PROJECT)/.rehearsal/clouds.sqlite' $(BIN)/python -m gpu_fabric.rehearsal show
 
 forget: ## Throw the simulated clouds and their stacks away
 	rm -rf .rehearsal examples/*/.rehearsal

@@ -1,4 +1,4 @@
-"""`python -m gpu_fabric.engine preview|up|destroy|refresh|… --stack dev --cloud simulated|real [-- arguments]`."""
+"""`python -m gpu_fabric.engine preview|up|destroy|cancel|… --stack dev --cloud simulated|real [-- arguments]`."""
 
 from __future__ import annotations
 
@@ -33,12 +33,15 @@ def main(arguments: list[str]) -> int:
             engine = find_engine()
             print(f"{engine.path} {engine.version} ({engine.origin})")
             return 0
-        request = Request(given.command, given.stack, project, for_pulumi)
+        request = Request(given.command, given.stack, project, for_pulumi, given.project)
         if given.cloud == "real":
             return run_real(request, os.environ)
         return run_simulated(request, Simulation((given.folder or project / ".rehearsal").resolve()))
     except (StackFileError, NoEngineError, UnavailableError) as error:
         print(f"error: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"error: {error.filename or given.project}: {error.strerror or error}", file=sys.stderr)
         return 2
 
 

@@ -30,6 +30,13 @@ MINIMUM_VERSION = (3, 272, 0)
 YAML_HOST_VERSION = "1.25.0"
 """Pulumi's language host for programs in YAML; pinned in `yaml/go.mod`, and a test holds the two equal."""
 
+_WITHOUT_PYTHON_HOST = "it comes without pulumi-language-python, which a real deployment needs"
+_REMEDY = "Pulumi (https://www.pulumi.com/docs/install) or Go"
+_REMEDY_FOR_REAL = (
+    "Pulumi in full (https://www.pulumi.com/docs/install; "
+    "it brings pulumi-language-python, a Go build does not)"
+)
+
 _GO_BUILD = ("-trimpath", "-tags", "osusergo,grpcnotrace", "-ldflags")
 
 
@@ -187,6 +194,10 @@ def from_go(say: TextIO) -> Engine:
     return Engine(pulumi, read_version(pulumi), f"built from its Go module, v{ENGINE_VERSION}")
 
 
+def _not_complete() -> Engine:
+    raise UnavailableError(_WITHOUT_PYTHON_HOST)
+
+
 def find_engine(*, complete: bool = False, say: TextIO = sys.stderr) -> Engine:
     """The first way that works. `complete` wants Pulumi's own Python host with it, as a real cloud does.
 
@@ -196,24 +207,24 @@ def find_engine(*, complete: bool = False, say: TextIO = sys.stderr) -> Engine:
         ("pulumi on PATH", from_path),
         ("an engine made by an earlier run", from_cache),
         ("Pulumi's installer", lambda: from_installer(say)),
-        (f"Go build of v{ENGINE_VERSION}", lambda: from_go(say)),
+        (f"Go build of v{ENGINE_VERSION}", _not_complete if complete else lambda: from_go(say)),
     ]
     reasons = []
     for name, way in ways:
         try:
             engine = way()
-        except UnavailableError as error:
+        except (UnavailableError, OSError) as error:
             reasons.append((name, str(error)))
             continue
         if complete and engine.python_host is None:
-            reasons.append((name, "it comes without pulumi-language-python, which a real deployment needs"))
+            reasons.append((name, _WITHOUT_PYTHON_HOST))
             continue
         return engine
     lines = [f"  {number}. {name}: {reason}" for number, (name, reason) in enumerate(reasons, start=1)]
     raise NoEngineError(
         "no Pulumi engine could be found or made:\n"
         + "\n".join(lines)
-        + "\nInstall Pulumi (https://www.pulumi.com/docs/install) or Go, then run this again."
+        + f"\nInstall {_REMEDY_FOR_REAL if complete else _REMEDY}, then run this again."
     )
 
 
@@ -248,8 +259,15 @@ def _first_line(error: Exception) -> str:
 @contextmanager
 def _alone(target: Path) -> Generator[None]:
     """Hold the lock of `target`: two runs at once make one engine, not two."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with (target.parent / f".{target.name}.lock").open("w") as lock:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        lock_file = (target.parent / f".{target.name}.lock").open("w")
+    except OSError as error:
+        raise UnavailableError(
+            f"nothing can be kept in {target.parent}: {error.strerror}; "
+            "set XDG_CACHE_HOME to a folder that can be written"
+        ) from error
+    with lock_file as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -12,7 +12,7 @@ _FROM_PATH = re.compile(r"\bwarning: using pulumi-[\w-]+ from \$PATH at ")
 
 #: A row of the plan that only repeats a message; the message itself stands whole under Diagnostics.
 _ROW_WITH_MESSAGE = re.compile(
-    r"^ {1,4}[ +~-]{0,3} *[\w-]+:[\w/-]+:\w+ \S+ .*?(warning: |simulated [\w-]+: no account)"
+    r"^ {1,4}[ +~-]{0,3} *[\w-]+:[\w/-]+:\w+ \S+ .*?(warning: |simulated [\w-]+: )"
 )
 
 #: The engine ends the other side when a resource fails; what failed is said beside it.

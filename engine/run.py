@@ -8,20 +8,50 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import IO, TextIO
 
 import yaml
 
+from gpu_fabric.engine.advice import MakeCommands
 from gpu_fabric.engine.binary import YAML_HOST, Engine, find_engine, find_yaml_host
 from gpu_fabric.engine.noise import WithoutNoise
 from gpu_fabric.engine.simulation import Simulation
-from gpu_fabric.engine.stack_file import PLACEHOLDER, copy_for_simulation, read_stack_file
+from gpu_fabric.engine.stack_file import (
+    PLACEHOLDER,
+    StackFileError,
+    copy_for_simulation,
+    entries,
+    read_document,
+    read_stack_file,
+)
 
 #: Not a command of pulumi's own: `pulumi stack output`.
 OUTPUTS = "outputs"
 
-#: Commands that a simulated run answers without asking; a real one asks at the keyboard.
-_CONFIRMED = ("up", "destroy", "refresh")
+
+@dataclass(frozen=True)
+class _Manner:
+    """What a pulumi command takes in a simulated run besides `--stack` and `--non-interactive`."""
+
+    flags: tuple[str, ...] = ()
+    """A simulated run answers yes by itself; a real one asks at the keyboard."""
+    reads_config: bool = False
+    """It takes `--config-file`: the copy of the stack file."""
+    in_project: bool = True
+    """Whether it runs beside the user's Pulumi.yaml. `pulumi stack rm` removes the stack file beside it, so `stack`
+    runs beside the copies."""
+
+
+_MANNERS = {
+    "preview": _Manner(("--suppress-progress",), reads_config=True),
+    "up": _Manner(("--yes", "--skip-preview", "--suppress-progress"), reads_config=True),
+    "destroy": _Manner(("--yes", "--skip-preview", "--suppress-progress"), reads_config=True),
+    "refresh": _Manner(("--yes",), reads_config=True),
+    "import": _Manner(("--yes", "--suppress-progress"), reads_config=True),
+    "cancel": _Manner(("--yes",), in_project=False),
+    "stack": _Manner(in_project=False),
+}
+"""Flags of the engine that is pinned (`pulumi COMMAND --help`). Another command gets `--stack` alone."""
 
 
 @dataclass(frozen=True)
@@ -32,21 +62,29 @@ class Request:
     stack: str
     project: Path
     arguments: tuple[str, ...] = ()
+    named: Path = Path()
+    """The project as the user named it, for commands that are said back."""
 
     @property
     def stack_file(self) -> Path:
         return self.project / f"Pulumi.{self.stack}.yaml"
 
 
-def _copy_without_noise(source: IO[str], target: TextIO) -> None:
+def _copy_without_noise(source: IO[str], target: TextIO, make: MakeCommands) -> None:
     quiet = WithoutNoise()
     for line in source:
         if quiet.keeps(line):
-            target.write(line)
+            target.write(make.instead_of_pulumi(line))
             target.flush()
 
 
-def _pulumi(engine: Engine, arguments: Sequence[str], folder: Path, environment: Mapping[str, str]) -> int:
+def _pulumi(
+    engine: Engine,
+    arguments: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    make: MakeCommands,
+) -> int:
     """Run the engine; its exit code. What it says is passed on at once, without the noise."""
     command = [engine.path, *arguments, "--color", "always" if sys.stdout.isatty() else "never"]
     with subprocess.Popen(
@@ -55,7 +93,7 @@ def _pulumi(engine: Engine, arguments: Sequence[str], folder: Path, environment:
         assert process.stdout is not None
         assert process.stderr is not None
         readers = [
-            threading.Thread(target=_copy_without_noise, args=pair, daemon=True)
+            threading.Thread(target=_copy_without_noise, args=(*pair, make), daemon=True)
             for pair in ((process.stdout, sys.stdout), (process.stderr, sys.stderr))
         ]
         for reader in readers:
@@ -79,43 +117,48 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
     """Run `request` on the real engine with simulated clouds. Nothing outside `simulation.folder` is written."""
     target = simulation.stacks / request.stack_file.name
     engine = find_engine()
-    environment = simulation.prepare(engine)
-    if _runtime(request.project) == "yaml":
-        simulation.link(YAML_HOST, find_yaml_host())
-    copy = copy_for_simulation(request.stack_file, target)
+    manner = _MANNERS.get(request.command, _Manner())
     say = sys.stderr
-    print(
-        f"simulated clouds answer this run of stack {request.stack}: no account is touched "
-        f"(Pulumi engine {engine.version}, {engine.origin})",
-        file=say,
-        flush=True,
-    )
-    if copy.replaced_secrets:
+    # Two first runs at once make one folder and one stack.
+    with simulation.alone():
+        environment = simulation.prepare(engine)
+        if _runtime(request.project) == "yaml":
+            simulation.link(YAML_HOST, find_yaml_host())
+        copy = copy_for_simulation(request.stack_file, target)
         print(
-            f"{copy.replaced_secrets} encrypted value(s) of {request.stack_file.name} are placeholders in this run",
+            f"simulated clouds answer this run of stack {request.stack}: no account is touched "
+            f"(Pulumi engine {engine.version}, {engine.origin})",
             file=say,
             flush=True,
         )
-    settings = ["--stack", request.stack, "--config-file", str(target)]
-    if not _stack_exists(simulation, request):
-        code = _create_stack(engine, request, target, environment)
-        if code:
-            return code
-    for key in copy.secrets:
-        code = _keep_secret(engine, key, settings, request.project, environment)
-        if code:
-            return code
+        if copy.replaced_secrets:
+            print(
+                f"{copy.replaced_secrets} encrypted value(s) of {request.stack_file.name} are placeholders in this run",
+                file=say,
+                flush=True,
+            )
+        settings = ["--stack", request.stack, "--config-file", str(target)]
+        code = _make_stack(engine, simulation, request, environment)
+        for key in copy.secrets if manner.reads_config else ():
+            code = code or _keep_secret(engine, key, settings, request.project, environment)
+    if code:
+        return code
+    make = MakeCommands(request.stack, request.named)
     if request.command == OUTPUTS:
         # The outputs need no stack file, and `stack output` takes none.
-        return _pulumi(engine, _outputs(request), request.project, environment)
-    arguments = [request.command, *settings, "--non-interactive"]
-    if request.command in _CONFIRMED:
-        arguments += ["--yes"]
-    if request.command == "preview":
-        arguments += ["--suppress-progress"]
-    if request.command in ("up", "destroy"):
-        arguments += ["--skip-preview", "--suppress-progress"]
-    return _pulumi(engine, [*arguments, *request.arguments], request.project, environment)
+        return _pulumi(engine, _outputs(request), request.project, environment, make)
+    arguments = [
+        request.command,
+        *request.arguments,
+        "--stack",
+        request.stack,
+        "--non-interactive",
+        *manner.flags,
+    ]
+    if manner.reads_config:
+        arguments += ["--config-file", str(target)]
+    folder = request.project if manner.in_project else simulation.stacks
+    return _pulumi(engine, arguments, folder, environment, make)
 
 
 def _keep_secret(
@@ -150,37 +193,54 @@ def run_real(request: Request, environment: Mapping[str, str]) -> int:
     return subprocess.run(command, cwd=request.project, env=dict(environment), check=False).returncode
 
 
-def _project(project: Path) -> dict[str, Any]:
-    return yaml.safe_load((project / "Pulumi.yaml").read_text(encoding="utf-8"))
+def _project(project: Path) -> dict[str, yaml.Node]:
+    """What Pulumi.yaml says, by key."""
+    path = project / "Pulumi.yaml"
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise StackFileError(
+            f"{path}: there is no such file; give the folder of a Pulumi.yaml with PROJECT= (`--project`)"
+        ) from error
+    return entries(read_document(data, path.name))
 
 
 def _project_name(project: Path) -> str:
-    return _project(project)["name"]
+    name = _project(project).get("name")
+    if not isinstance(name, yaml.ScalarNode) or not name.value:
+        raise StackFileError(f"{project / 'Pulumi.yaml'}: the project has no `name`")
+    return name.value
 
 
 def _runtime(project: Path) -> str:
     """The language of the project's program, as Pulumi.yaml says it in a word or in a block."""
-    given = _project(project).get("runtime", "")
-    return given if isinstance(given, str) else given.get("name", "")
+    given = _project(project).get("runtime")
+    named = entries(given).get("name", given)
+    return named.value if isinstance(named, yaml.ScalarNode) else ""
 
 
 def _stack_exists(simulation: Simulation, request: Request) -> bool:
     """Whether the folder's backend holds the stack (asking the engine would cost a second)."""
     stacks = simulation.folder / "state" / ".pulumi" / "stacks" / _project_name(request.project)
-    return any(stacks.glob(f"{request.stack}.json*"))
+    # `pulumi stack rm` leaves <stack>.json.bak behind.
+    return any((stacks / f"{request.stack}.json{end}").exists() for end in ("", ".gz"))
 
 
-def _create_stack(engine: Engine, request: Request, config: Path, environment: Mapping[str, str]) -> int:
-    """Make the stack in the folder's backend.
+def _make_stack(
+    engine: Engine, simulation: Simulation, request: Request, environment: Mapping[str, str]
+) -> int:
+    """Make the stack in the folder's backend if it is not there; the engine's exit code.
 
     `pulumi stack init` writes the salt into the stack file beside Pulumi.yaml, so it runs in the folder of our
     copies, beside a Pulumi.yaml that has only the project's name.
     """
     project = {"name": _project_name(request.project), "runtime": "python"}
-    (config.parent / "Pulumi.yaml").write_text(yaml.safe_dump(project), encoding="utf-8")
+    (simulation.stacks / "Pulumi.yaml").write_text(yaml.safe_dump(project), encoding="utf-8")
+    if _stack_exists(simulation, request):
+        return 0
     done = subprocess.run(
         [engine.path, "stack", "init", request.stack, "--non-interactive"],
-        cwd=config.parent,
+        cwd=simulation.stacks,
         env=dict(environment),
         capture_output=True,
         text=True,

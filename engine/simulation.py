@@ -10,11 +10,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +24,8 @@ from gpu_fabric.engine.binary import Engine
 
 #: A user's own settings for Pulumi and for the clouds: none of them reaches a simulated run.
 _FOREIGN_PREFIXES = ("PULUMI_", "AWS_", "ARM_", "AZURE_", "EQUINIX_", "MEGAPORT_")
+
+_PRIVATE = 0o700
 
 
 @dataclass(frozen=True)
@@ -43,14 +47,25 @@ class Simulation:
 
     def prepare(self, engine: Engine) -> dict[str, str]:
         """Make what is missing of the folder; the environment for `pulumi`."""
+        self.folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
         for name in ("bin", "home", "state", "stacks"):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
+            # A stack file may hold what only its user may read; so may the state.
+            (self.folder / name).mkdir(mode=_PRIVATE, exist_ok=True)
+            (self.folder / name).chmod(_PRIVATE)
         passphrase = self.folder / "passphrase"
         if not passphrase.exists():
             passphrase.touch(mode=0o600)
             passphrase.write_text(secrets.token_urlsafe(24), encoding="utf-8")
         self._write_plugins(engine)
         return self.environment(engine, os.environ)
+
+    @contextmanager
+    def alone(self) -> Generator[None]:
+        """Make the folder and hold its lock: what two runs would both make is made once."""
+        self.folder.mkdir(mode=_PRIVATE, parents=True, exist_ok=True)
+        with (self.folder / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def link(self, name: str, program: Path) -> None:
         """Put a program where the engine looks first, under `name`."""

@@ -156,6 +156,23 @@ def test_when_nothing_works_the_message_names_every_way_and_why_it_failed(machin
 
 
 @pytest.mark.usefixtures("no_download")
+def test_a_cache_that_cannot_be_written_is_a_reason_among_the_others(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executable(machine / "tools" / "go", FAKE_GO)
+    (machine / "no-folder").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(machine / "no-folder"))
+    with pytest.raises(NoEngineError) as failed:
+        find_engine(say=io.StringIO())
+    reason = (
+        f"nothing can be kept in {binary.cache_folder()}: Not a directory; "
+        "set XDG_CACHE_HOME to a folder that can be written"
+    )
+    assert f"3. Pulumi's installer: {reason}" in str(failed.value)
+    assert f"4. Go build of v{ENGINE_VERSION}: {reason}" in str(failed.value)
+
+
+@pytest.mark.usefixtures("no_download")
 def test_a_build_is_made_once_and_then_found_in_the_cache(machine: Path) -> None:
     executable(machine / "tools" / "go", FAKE_GO)
     said = io.StringIO()
@@ -235,8 +252,17 @@ def test_two_runs_at_once_build_one_engine(machine: Path) -> None:
 @pytest.mark.usefixtures("no_download")
 def test_a_real_cloud_needs_an_engine_with_pulumis_own_python_host(machine: Path) -> None:
     executable(machine / "tools" / "pulumi", "#!/bin/sh\necho v3.280.0\n")
-    with pytest.raises(NoEngineError, match="it comes without pulumi-language-python"):
+    executable(machine / "tools" / "go", FAKE_GO)
+    with pytest.raises(NoEngineError) as failed:
         find_engine(complete=True, say=io.StringIO())
+    text = str(failed.value)
+    assert "1. pulumi on PATH: it comes without pulumi-language-python" in text
+    assert f"4. Go build of v{ENGINE_VERSION}: it comes without pulumi-language-python" in text
+    assert text.endswith(
+        "\nInstall Pulumi in full (https://www.pulumi.com/docs/install; it brings pulumi-language-python, "
+        "a Go build does not), then run this again."
+    )
+    assert not (machine / "builds").exists(), "five minutes for an engine that would not do"
     executable(machine / "tools" / "pulumi-language-python", "#!/bin/sh\n")
     assert find_engine(complete=True, say=io.StringIO()).origin == "on PATH"
 

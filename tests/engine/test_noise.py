@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpu_fabric.engine.noise import WithoutNoise
+from gpu_fabric.rehearsal.clouds import CLOUDS, load
 
 SAID = """\
 warning: using pulumi-language-python from $PATH at /x/.rehearsal/bin/pulumi-language-python
@@ -12,12 +13,14 @@ Previewing update (dev):
  +  gpu-fabric:index:AwsGpuCluster train-aws create
  +  gpu-fabric:index:AwsGpuCluster train-aws create warning: image: the name floats.
  +  pulumi:pulumi:Stack gpu-fabric-dev create simulated aws: no account is touched
+ +  pulumi:pulumi:Stack gpu-fabric-dev creating (2s) simulated tls: keys are real and made on this machine
  ~  aws:autoscaling:Group train-aws-fleet update [diff: ~desiredCapacity]
     aws:ec2:Vpc train-aws-vpc  error: refused
 Diagnostics:
   pulumi:pulumi:Stack (gpu-fabric-dev):
     warning: using pulumi-resource-aws from $PATH at /x/.rehearsal/bin/pulumi-resource-aws
     simulated aws: no account is touched
+    simulated tls: keys are real and made on this machine
     error: Resource monitor has terminated, shutting down
   gpu-fabric:index:AwsGpuCluster (train-aws):
     warning: image: the name floats.
@@ -32,6 +35,7 @@ Previewing update (dev):
 Diagnostics:
   pulumi:pulumi:Stack (gpu-fabric-dev):
     simulated aws: no account is touched
+    simulated tls: keys are real and made on this machine
   gpu-fabric:index:AwsGpuCluster (train-aws):
     warning: image: the name floats.
 """
@@ -44,6 +48,13 @@ def seen(text: str) -> str:
 
 def test_rows_that_repeat_a_message_and_remarks_about_path_are_left_out() -> None:
     assert seen(SAID) == SEEN
+
+
+def test_no_notice_of_a_simulated_cloud_stands_in_a_row_of_the_plan() -> None:
+    for cloud in (load(name) for name in CLOUDS):
+        row = f" +  pulumi:pulumi:Stack gpu-fabric-dev creating (2s) {cloud.notice}\n"
+        assert seen(row) == ""
+        assert seen(f"Diagnostics:\n    {cloud.notice}\n").endswith(f"{cloud.notice}\n")
 
 
 def test_the_same_with_colours() -> None:
