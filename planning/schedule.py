@@ -99,14 +99,18 @@ def _new_order(stage: int, stages: int, schedule: Schedule) -> Order:
 
     def unit(index: int, backward: bool) -> tuple[bool, int, int]:
         """The chunk and microbatch of the index-th forward (or backward) pass of a stage."""
-        if v == 1:
-            return backward, 0, index
         round_, place = divmod(index, stages * v)
         chunk = place // stages
         return backward, (v - 1 - chunk if backward else chunk), round_ * stages + place % stages
 
     warmup = stages - stage - 1 if v == 1 else 2 * (stages - stage - 1) + (v - 1) * stages
     warmup = min(total, warmup + (schedule.extra_in_flight if stage < schedule.cut else 0))
+    if v == 1:
+        forward = [(False, 0, index) for index in range(total)]
+        backward = [(True, 0, index) for index in range(total)]
+        pairs = zip(forward[warmup:], backward, strict=False)
+        steady = [operation for pair in pairs for operation in pair]
+        return [*forward[:warmup], *steady, *backward[total - warmup :]]
     order = [unit(index, False) for index in range(warmup)]
     for index in range(total - warmup):
         order.append(unit(warmup + index, False))
@@ -274,8 +278,8 @@ def _run(
         stage = waiting.popleft()
         queued[stage] = False
         own, order, now, index = arrivals[stage], orders[stage], free[stage], position[stage]
-        cost, ways = costs[stage], targets[stage]
-        while index < len(order):
+        cost, ways, end = costs[stage], targets[stage], len(order)
+        while index < end:
             backward, chunk, microbatch = order[index]
             arrival = own[backward][chunk][microbatch]
             if arrival is None:
