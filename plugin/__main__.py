@@ -8,8 +8,9 @@ if find_spec("gpu_fabric") is None:
     # In a checkout the package is not installed; the folder above is its home.
     sys.path.append(str(Path(__file__).resolve().parents[1]))
 
-from pulumi.provider.experimental import component_provider_host
+from pulumi.provider.server import main
 
+from gpu_fabric.plugin.host import Host
 from gpu_fabric.plugin.served import COMPONENTS, NAME, VERSION
 
-component_provider_host(components=COMPONENTS, name=NAME, version=VERSION)
+main(Host(COMPONENTS, NAME, None, VERSION), sys.argv[1:])

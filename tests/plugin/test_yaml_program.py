@@ -56,3 +56,6 @@ def test_bad_input_of_a_yaml_program_is_named_before_anything_is_made(project: S
     assert done.returncode != 0
     assert "zone" in done.stdout + done.stderr
     assert "us-east-1" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "site-packages" not in done.stdout + done.stderr
+    assert ".py" not in done.stdout + done.stderr
