@@ -36,7 +36,7 @@ _OTHER_LANGUAGES: Final = frozenset(
         ".cu",
         ".h",
     }
-    | {".hpp", ".toml", ".ini", ".cfg", ".tf", ".hcl", ".md", ".rst", ".html", ".csv", ".ps1", ".bat", ".j2"}
+    | {".hpp", ".toml", ".tf", ".hcl", ".md", ".rst", ".html", ".csv", ".ps1", ".bat"}
 )
 _OTHER_INTERPRETER: Final = re.compile(r"#!.*\b(?:python|perl|ruby|node|lua|julia|pwsh)")
 # What only a shell reads: a file with one such line is sourced, whatever its suffix.

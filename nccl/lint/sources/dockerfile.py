@@ -1,13 +1,19 @@
-"""Dockerfiles: `ENV NAME=value …`, continued lines, and the old `ENV NAME value`."""
+"""Dockerfiles: `ENV NAME=value …`, the old `ENV NAME value`, and what CMD, ENTRYPOINT and RUN set that lasts."""
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
+from dataclasses import replace
 from typing import Final
 
 from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Source, concerns_us
+from gpu_fabric.nccl.lint.sources.shell import read_shell
 
 _INSTRUCTION: Final = re.compile(r"\s*ENV\s+(.*)", re.IGNORECASE | re.DOTALL)
+_COMMAND: Final = re.compile(r"\s*(CMD|ENTRYPOINT|RUN)\s+(.*)", re.IGNORECASE | re.DOTALL)
+_WRITES_CONF: Final = re.compile(r"(?:>|\btee\b[^|;&\n]*?)\s*['\"]?[^\s'\"|;&]+\.conf\b")
 _PAIR: Final = re.compile(
     r"""([A-Za-z_][A-Za-z0-9_]*)=("(?:\\.|[^"\\])*"|'[^']*'|(?:\\.|[^\s\\])*)""", re.DOTALL
 )
@@ -34,7 +40,21 @@ def read_dockerfile(path: str, text: str) -> Source:
         instruction = _INSTRUCTION.match("\n".join(kept))
         if instruction:
             found += _pairs(path, instruction, start + 1, one_line=len(parts) == 1)
+        command = _COMMAND.match("\n".join(parts))
+        # What RUN exports ends with it; what it writes into a file stays.
+        if command and (command[1].upper() != "RUN" or _WRITES_CONF.search(command[2])):
+            inner = read_shell(path, _script(command[2]), first_line=start + 1, depth=1)
+            found += [replace(entry, format=Format.DOCKERFILE, alone=False) for entry in inner.assignments]
     return Source(path, Format.DOCKERFILE, text, tuple(found))
+
+
+def _script(body: str) -> str:
+    """The command of CMD, ENTRYPOINT or RUN as a script; its JSON form as one line."""
+    try:
+        words = json.loads(body.replace("\\\n", "\n"))
+    except (ValueError, RecursionError):
+        return body
+    return shlex.join(map(str, words)) if isinstance(words, list) else body
 
 
 def _pairs(path: str, instruction: re.Match[str], line: int, *, one_line: bool) -> list[Assignment]:

@@ -450,3 +450,25 @@ def test_a_file_of_another_kind_is_an_error_and_not_a_clean_file(path: str, text
 def test_a_manifest_in_json_is_read() -> None:
     text = '{"spec": {"containers": [{"env": [\n{"name": "NCCL_DEBUG", "value": "WARN"}]}]}}\n'
     assert assignments("pod.json", text) == [(2, "NCCL_DEBUG", "WARN")]
+
+
+@pytest.mark.parametrize(
+    ("instruction", "expected"),
+    [
+        ('CMD ["bash", "-c", "export NCCL_DEBUG=WARN; ./train"]', [(2, "WARN")]),
+        ("CMD NCCL_DEBUG=WARN ./train", [(2, "WARN")]),
+        ('ENTRYPOINT ["env", "NCCL_DEBUG=WARN", "./train"]', [(2, "WARN")]),
+        ("ENTRYPOINT mpirun \\\n  -x NCCL_DEBUG=WARN ./train", [(3, "WARN")]),
+        ("RUN make && \\\n  echo NCCL_DEBUG=WARN >> /etc/nccl.conf", [(3, "WARN")]),
+        ("RUN echo 'NCCL_DEBUG=WARN' | tee -a /etc/nccl.conf", [(2, "WARN")]),
+        ("RUN NCCL_DEBUG=WARN ./selftest", []),
+        ("RUN export NCCL_DEBUG=WARN", []),
+        ('CMD ["./train"]', []),
+        ('CMD ["bash", "-c", "unclosed', []),
+    ],
+)
+def test_in_a_dockerfile_what_lasts_of_a_command_is_read(
+    instruction: str, expected: list[tuple[int, str]]
+) -> None:
+    found = assignments("Dockerfile", f"FROM image\n{instruction}\nUSER nobody\n")
+    assert [(line, value) for line, _, value in found] == expected
