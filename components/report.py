@@ -13,6 +13,7 @@ from gpu_fabric.nccl.environment import Environment
 from gpu_fabric.planning.price import PriceTable, load_table
 from gpu_fabric.planning.price.table import cache_path
 from gpu_fabric.planning.report import AddressRow, FabricReport, report
+from gpu_fabric.planning.spec import CircuitSpec, FabricSpec, GatewaySpec
 
 FOLDER = "reports"
 """Beside Pulumi.yaml; not under version control."""
@@ -58,6 +59,24 @@ def _environments(settings: FabricSettings) -> dict[str, Environment]:
     return found
 
 
+def _as_billed(settings: FabricSettings) -> FabricSpec:
+    """The planner's spec with the circuit and the gateway that the program chooses for the link."""
+    link, spec = settings.interconnect, settings.spec
+    if link is None or settings.ends is None or spec.interconnect is None:
+        return spec
+    from gpu_fabric.components.interconnect.checks import exchange_of
+    from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
+
+    billed = spec.interconnect
+    exchange, azure, gateway = exchange_of(link, settings.ends), settings.ends.azure.region, gateway_of(link)
+    if exchange is not None and azure is not None:
+        tier, family = circuit_sku(link, exchange, azure)
+        billed = billed.model_copy(update={"circuit": CircuitSpec(tier=tier.value, family=family.value)})
+    if gateway is not None:
+        billed = billed.model_copy(update={"gateway": GatewaySpec(sku=gateway.sku)})
+    return spec.model_copy(update={"interconnect": billed})
+
+
 def fabric_report(
     settings: FabricSettings,
     *,
@@ -69,7 +88,7 @@ def fabric_report(
     `prices`: by default the published ones, refreshed ones before them.
     """
     return report(
-        settings.spec,
+        _as_billed(settings),
         prices=prices or load_table(cache=cache_path()),
         environments=_environments(settings),
         addresses=list(_addresses(settings)),

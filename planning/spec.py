@@ -162,12 +162,20 @@ class CircuitSpec(_Spec):
         return self.family == "MeteredData" and self.tier != "Local"
 
 
+class GatewaySpec(_Spec):
+    """`interconnect.gateway`: the ExpressRoute gateway that is billed."""
+
+    sku: str | None = None
+    """Without it: the smallest zone-redundant one that carries the bandwidth."""
+
+
 class LinkSpec(_Spec):
     """`interconnect:` of the stack file."""
 
     partner: Literal["equinix", "megaport", "manual", "native"] = "equinix"
     redundancy: Literal["none", "circuit"] = "none"
     circuit: CircuitSpec = CircuitSpec()
+    gateway: GatewaySpec = GatewaySpec()
     bandwidth_mbps: int = Field(ge=50, le=10_000_000)
     rtt_ms: float | None = Field(default=None, gt=0, le=60_000)
     """Measured round-trip time; without it the region pair's estimate is used."""

@@ -204,8 +204,9 @@ def _link_items(
         yield LineItem(f"Direct Connect, {bandwidth} Mb/s", sides, port, standing=True)
         yield _circuit_item(link.circuit, bandwidth, table)
         connections = table.find(f"{link.partner}-connection", bandwidth)
-        yield LineItem(f"{link.partner} connections", sides, connections, standing=True)
-    gateway = _gateway_of(link.bandwidth_mbps)
+        # One to each cloud.
+        yield LineItem(f"{link.partner} connections", 2 * sides, connections, standing=True)
+    gateway = link.gateway.sku or _gateway_of(link.bandwidth_mbps)
     yield LineItem(
         f"ExpressRoute gateway {gateway}", 1, table.find("expressroute-gateway", gateway, azure), True
     )

@@ -47,6 +47,24 @@ def test_both_clouds_and_the_training_of_the_stack_file_are_in_it() -> None:
     assert "10.200.0.0/16" in text
 
 
+@pytest.mark.parametrize(
+    ("circuit", "line"),
+    [
+        ({}, "ExpressRoute Local circuit, 10000 Mb/s"),
+        ({"tier": "Standard"}, "ExpressRoute circuit, 10000 Mb/s, metered"),
+        ({"tier": "Standard", "family": "UnlimitedData"}, "ExpressRoute circuit, 10000 Mb/s, unlimited"),
+    ],
+)
+def test_the_link_is_billed_for_the_circuit_that_the_program_orders(circuit: Any, line: str) -> None:
+    link = {"partner": "manual", "bandwidthMbps": 10_000, "redundancy": "circuit", "circuit": circuit}
+    made = fabric_report(settings(azure=AZURE, interconnect=link))
+    items = {item.what: item.quantity for item in made.bill.items}
+    assert line in items
+    assert items["Direct Connect, 10000 Mb/s"] == 2
+    assert items["manual connections"] == 4
+    assert ("gradients out of Azure" in items) == line.endswith("metered")
+
+
 def test_it_says_when_simulated_clouds_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPU_FABRIC_CLOUD", raising=False)
     assert "simulated clouds" not in fabric_report(settings()).markdown()

@@ -328,8 +328,23 @@ def test_a_redundant_link_is_billed_for_two_ports_and_one_circuit():
     )
     quantities = {item.what: item.quantity for item in bill_of(both, TABLE).items}
     assert quantities["Direct Connect, 10000 Mb/s"] == 2
-    assert quantities["equinix connections"] == 2
+    assert quantities["equinix connections"] == 4
     assert quantities["ExpressRoute circuit, 10000 Mb/s, metered"] == 1
+
+
+def test_the_gateway_of_the_stack_file_is_billed_and_else_the_smallest_that_carries_the_link():
+    data = {
+        "aws": {"instanceType": "p5.48xlarge", "nodes": 4, "zone": "us-east-1a"},
+        "azure": {"vmSize": "Standard_ND96isr_H100_v5", "nodes": 4},
+    }
+    for link, gateway in (
+        ({"bandwidthMbps": 1000}, "ErGw1AZ"),
+        ({"bandwidthMbps": 1001}, "ErGw2AZ"),
+        ({"bandwidthMbps": 10_000}, "ErGw3AZ"),
+        ({"bandwidthMbps": 1000, "gateway": {"sku": "ErGwScale"}}, "ErGwScale"),
+    ):
+        bill = bill_of(fabric_spec({**data, "interconnect": link}, azure_location="eastus"), TABLE)
+        assert f"ExpressRoute gateway {gateway}" in {item.what for item in bill.items}
 
 
 @pytest.mark.parametrize(
