@@ -21,8 +21,8 @@ $ gpu-fabric lint /etc/nccl.conf entrypoint.sh nccl-topo-p5.xml --for p5.48xlarg
 
 It reads shell and Slurm scripts (`export`, prefixes of a command, `env`, `mpirun -x`, `docker -e`, `--export`,
 here-documents, the scripts in `bash -c '…'`, `ssh host '…'` and `eval`), csh and Tcl module files (`setenv`),
-`nccl.conf` in NCCL's own grammar, Dockerfiles (`ENV`, `CMD`, `ENTRYPOINT`), Kubernetes and compose YAML or JSON with the commands in it, the
-output of `env`, and topology XML. The kind of a file is told by its name and content:
+`nccl.conf` in NCCL's own grammar, Dockerfiles (`ENV`, `CMD`, `ENTRYPOINT`), Kubernetes and compose YAML or JSON with
+the commands in it, the output of `env`, and topology XML. The kind of a file is told by its name and content:
 
 - `nccl.conf` and `.nccl.conf` are NCCL's own. Another `.conf` is one too, unless a line of it is only a shell's
   (`export`, quotes, `$`, `#!`): then it is read as a script that others source.
