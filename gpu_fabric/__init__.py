@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-from gpu_fabric.components.lazy import lazily
+from gpu_fabric._lazy import lazily
 
 if TYPE_CHECKING:
     from gpu_fabric.components.aws import (

@@ -49,11 +49,11 @@ def test_the_readmes_example_of_what_is_wrong_is_what_a_person_would_see() -> No
 
 
 def test_every_make_target_that_a_page_names_exists() -> None:
-    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    targets = set(re.findall(r"^([a-z][a-z.-]*):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
     named = {
         (str(page.relative_to(ROOT)), target)
         for page in PAGES
-        for target in re.findall(r"(?:^\$ |`)make ([a-z-]+)", page.read_text(), flags=re.MULTILINE)
+        for target in re.findall(r"(?:^\$ |`)make ([a-z][a-z.-]*)", page.read_text(), flags=re.MULTILINE)
     }
     assert {(page, target) for page, target in named if target not in targets} == set()
 

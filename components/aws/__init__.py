@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from gpu_fabric.components.lazy import lazily
+from gpu_fabric._lazy import lazily
 
 if TYPE_CHECKING:
     from gpu_fabric.components.aws.access import AwsNodeAccess

@@ -149,6 +149,7 @@ class AzureGpuCluster(pulumi.ComponentResource):
             access=access,
             custom_data=files.encoded,
             ready_when=network.way_out,
+            ground=network.ground,
             extra_tags=more,
             opts=child(self),
         )

@@ -29,6 +29,8 @@ class AzureNetwork(pulumi.ComponentResource):
     bastion_name: pulumi.Output[str] | None
     subnets: list[pulumi.Resource]
     """Those that are declared here: Azure takes one change of a network at a time."""
+    ground: list[pulumi.Resource]
+    """What the nodes stand on: where one of these is replaced, its nodes are, and go before it."""
     way_out: list[pulumi.Resource]
     """What must exist before a node can reach the outside; nodes depend on it."""
 
@@ -53,7 +55,7 @@ class AzureNetwork(pulumi.ComponentResource):
         self._common: dict[str, Any] = {"resource_group_name": resource_group_name, "location": location}
         self._tags = tags(extra_tags or {})
         self.bastion_name = None
-        self.subnets, self.way_out = [], []
+        self.subnets, self.way_out, self.ground = [], [], []
         if plan is None:
             self._adopt(settings)
         else:
@@ -83,9 +85,16 @@ class AzureNetwork(pulumi.ComponentResource):
             **self._common,
             address_space=network.AddressSpaceArgs(address_prefixes=[str(plan.network)]),
             tags=self._tags,
-            opts=child(self, ignore_changes=["subnets"]),
+            # Azure changes no block of a subnet in use, and takes no address space that a subnet lies outside of. So
+            # other blocks are another network, made beside the old one (its name is Pulumi's), and the nodes move.
+            opts=child(
+                self,
+                ignore_changes=["subnets"],
+                replacement_trigger=" ".join(map(str, (plan.network, plan.private, plan.bastion))),
+                delete_before_replace=False,
+            ),
         )
-        nat = None if settings.internet is Internet.NONE else self._create_nat()
+        nat = None if settings.internet is Internet.NONE else self._create_nat(virtual_network)
         private = network.Subnet(
             f"{self._name}-private",
             resource_group_name=resource_group_name,
@@ -98,15 +107,21 @@ class AzureNetwork(pulumi.ComponentResource):
             network_security_group=None
             if security_group_id is None
             else network.NetworkSecurityGroupArgs(id=security_group_id),
-            opts=child(self, replace_on_changes=["defaultOutboundAccess"]),
+            opts=child(
+                self,
+                replace_on_changes=["defaultOutboundAccess"],
+                replace_with=[virtual_network],
+                delete_before_replace=False,
+            ),
         )
         self.way_out.append(private)
         self.subnets.append(private)
+        self.ground = [virtual_network, private]
         if plan.bastion is not None:
             self._create_bastion(virtual_network, private, str(plan.bastion), resource_group_name)
         self.virtual_network_id, self.subnet_id = virtual_network.id, private.id
 
-    def _public_address(self, role: str) -> network.PublicIPAddress:
+    def _public_address(self, role: str, virtual_network: network.VirtualNetwork) -> network.PublicIPAddress:
         return network.PublicIPAddress(
             f"{self._name}-{role}",
             **self._common,
@@ -114,17 +129,18 @@ class AzureNetwork(pulumi.ComponentResource):
             public_ip_allocation_method=network.IPAllocationMethod.STATIC,
             public_ip_address_version=network.IPVersion.I_PV4,
             tags=self._tags,
-            opts=child(self),
+            opts=child(self, replace_with=[virtual_network], delete_before_replace=False),
         )
 
-    def _create_nat(self) -> network.NatGateway:
+    def _create_nat(self, virtual_network: network.VirtualNetwork) -> network.NatGateway:
         return network.NatGateway(
             f"{self._name}-nat",
             **self._common,
             sku=network.NatGatewaySkuArgs(name=network.NatGatewaySkuName.STANDARD),
-            public_ip_addresses=[network.SubResourceArgs(id=self._public_address("nat").id)],
+            public_ip_addresses=[network.SubResourceArgs(id=self._public_address("nat", virtual_network).id)],
             tags=self._tags,
-            opts=child(self),
+            # A gateway serves the subnets of one network.
+            opts=child(self, replace_with=[virtual_network], delete_before_replace=False),
         )
 
     def _create_bastion(
@@ -141,7 +157,9 @@ class AzureNetwork(pulumi.ComponentResource):
             subnet_name=BASTION_SUBNET,
             address_prefix=block,
             # ARM takes one change of a virtual network at a time (error AnotherOperationInProgress).
-            opts=child(self, depends_on=[private]),
+            opts=child(
+                self, depends_on=[private], replace_with=[virtual_network], delete_before_replace=False
+            ),
         )
         self.subnets.append(subnet)
         bastion = network.BastionHost(
@@ -154,10 +172,12 @@ class AzureNetwork(pulumi.ComponentResource):
                 network.BastionHostIPConfigurationArgs(
                     name="bastion",
                     subnet=network.SubResourceArgs(id=subnet.id),
-                    public_ip_address=network.SubResourceArgs(id=self._public_address("bastion").id),
+                    public_ip_address=network.SubResourceArgs(
+                        id=self._public_address("bastion", virtual_network).id
+                    ),
                 )
             ],
             tags=self._tags,
-            opts=child(self),
+            opts=child(self, replace_with=[virtual_network], delete_before_replace=False),
         )
         self.bastion_name = bastion.name

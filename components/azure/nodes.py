@@ -88,6 +88,7 @@ class AzureNodes(pulumi.ComponentResource):
         access: AzureNodeAccess,
         custom_data: str,
         ready_when: Sequence[pulumi.Resource] = (),
+        ground: Sequence[pulumi.Resource] = (),
         extra_tags: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
@@ -95,7 +96,8 @@ class AzureNodes(pulumi.ComponentResource):
 
         `security_group_id` goes on each interface; leave it out where the subnet has it. `own_subnet` is the block of
         a subnet that holds these nodes alone: the nodes of `instances` get its addresses in order, so that they are
-        known before deployment. `ready_when`: what must exist before the first node starts.
+        known before deployment. `ready_when`: what must exist before the first node starts. `ground`: what the nodes
+        stand on (the network's resources): they are replaced together with it.
         """
         super().__init__("gpu-fabric:index:AzureNodes", name, None, opts)
         self._name, self._settings, self._size, self._access = name, settings, size, access
@@ -105,6 +107,7 @@ class AzureNodes(pulumi.ComponentResource):
             "tags": tags(extra_tags or {}),
         }
         self._subnet_id, self._security_group_id = subnet_id, security_group_id
+        self._ground = list(ground)
         self._near = None if placement_group_id is None else compute.SubResourceArgs(id=placement_group_id)
         self._own_subnet, self._custom_data = own_subnet, custom_data
         self.fleet_name = self.instance_ids = self.private_addresses = self.principal_id = None
@@ -171,6 +174,7 @@ class AzureNodes(pulumi.ComponentResource):
                 depends_on=list(ready_when),
                 replace_on_changes=[*FIXED_IN_A_SCALE_SET]
                 + (["sku.name", "virtualMachineProfile"] if replace else []),
+                replace_with=self._ground,
                 # The old nodes must give their quota and capacity to the new ones.
                 delete_before_replace=True,
                 hooks=None if replace else say_before_update(f"{self._name}-fleet"),
@@ -244,7 +248,12 @@ class AzureNodes(pulumi.ComponentResource):
                     subnet=network.SubnetArgs(id=self._subnet_id),
                 )
             ],
-            opts=child(self, depends_on=list(ready_when)),
+            opts=child(
+                self,
+                depends_on=list(ready_when),
+                replace_with=self._ground,
+                delete_before_replace=False,
+            ),
         )
         if planned is not None:
             return interface, pulumi.Output.from_input(planned)
@@ -291,6 +300,7 @@ class AzureNodes(pulumi.ComponentResource):
                 self,
                 ignore_changes=[*MADE_OF] if keep else None,
                 replace_on_changes=[*FIXED_IN_A_MACHINE] + ([] if keep else [*MADE_OF]),
+                replace_with=[interface],
                 # The old machine must give up its interface and its capacity.
                 delete_before_replace=True,
             ),

@@ -104,6 +104,23 @@ def test_a_network_without_internet_lives_and_goes(simulated: SimulatedStack) ->
     assert simulated.holdings() == []
 
 
+@pytest.mark.parametrize("nodes_as", ["fleet", "instances"])
+def test_another_zone_and_another_address_block_move_the_whole_cluster(
+    simulated: SimulatedStack, nodes_as: str
+) -> None:
+    simulated.configure(fabric(2, nodesAs=nodes_as))
+    simulated.ok("up")
+    for change in ({"zone": "us-east-1b"}, {"zone": "us-east-1b", "network": {"cidr": "10.101.0.0/16"}}):
+        simulated.configure(fabric(2, nodesAs=nodes_as, **change))
+        node = "train-aws-fleet" if nodes_as == "fleet" else "train-aws-000"
+        planned = simulated.ok("preview")
+        assert any(node in line and "replace" in line for line in planned.splitlines()), planned
+        simulated.ok("up")
+        simulated.ok("preview", "--expect-no-changes")
+    simulated.ok("destroy")
+    assert simulated.holdings() == []
+
+
 @pytest.mark.parametrize("nodes", [2, 256, 1_000])
 def test_a_fleet_is_at_most_45_resources(simulated: SimulatedStack, nodes: int) -> None:
     simulated.configure(fabric(nodes))

@@ -160,3 +160,20 @@ def test_the_private_key_is_a_secret_in_the_state_and_in_what_is_shown(simulated
     assert "PRIVATE KEY" not in shown
     assert "PRIVATE KEY" not in str(simulated.exported())
     assert simulated.outputs()["azure"]["sshPrivateKey"] == "[secret]"
+
+
+@pytest.mark.parametrize("nodes_as", ["fleet", "instances"])
+def test_other_address_blocks_are_another_network_with_the_nodes_moved(
+    simulated: SimulatedStack, nodes_as: str
+) -> None:
+    simulated.configure(azure(2, nodesAs=nodes_as, network={"bastion": True}))
+    simulated.ok("up")
+    moved = {"bastion": True, "cidr": "10.201.0.0/16"}
+    simulated.configure(azure(2, nodesAs=nodes_as, network=moved))
+    planned = simulated.ok("preview")
+    node = "train-azure-fleet" if nodes_as == "fleet" else "train-azure-000"
+    assert any(node in line and "replace" in line for line in planned.splitlines()), planned
+    simulated.ok("up")
+    simulated.ok("preview", "--expect-no-changes")
+    simulated.ok("destroy")
+    assert simulated.holdings() == []
