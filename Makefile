@@ -70,7 +70,11 @@ preflight.pyz: .venv/.ready ## gpu-fabric-preflight as one file, for nodes witho
 	@$(BIN)/python -m gpu_fabric.cli preflight --write $@
 
 clouds: .venv/.ready ## What the simulated clouds hold
-	@GPU_FABRIC_REHEARSAL_DB='$(PROJECT)/.rehearsal/clouds.sqlite' $(BIN)/python -m gpu_fabric.rehearsal show
+	@if [ -e '$(PROJECT)/Pulumi.yaml' ] && [ ! -e '$(PROJECT)/.rehearsal/clouds.sqlite' ]; then \
+	  echo 'The simulated clouds are empty: nothing was made yet.'; \
+	else \
+	  $(BIN)/python -m gpu_fabric.rehearsal --database '$(PROJECT)/.rehearsal/clouds.sqlite' show; \
+	fi
 
 forget: ## Throw the simulated clouds and their stacks away
 	rm -rf .rehearsal examples/*/.rehearsal

@@ -136,7 +136,8 @@ def journal(database: Path | None, as_json: bool) -> None:
 def drift(database: Path | None, kind: str, id: str, property: str, value: str) -> None:
     """Change PROPERTY of an object behind Pulumi's back, as somebody at the console would.
 
-    KIND is the resource type (aws:ec2/vpc:Vpc), PROPERTY a path (tags.Name), VALUE is JSON, or text.
+    KIND is the resource type (aws:ec2/vpc:Vpc), PROPERTY a path (tags.Name, ingress.0.fromPort), VALUE is JSON, or
+    text.
     """
     store = _store(database)
     cloud = kind.partition(":")[0]
@@ -149,14 +150,42 @@ def drift(database: Path | None, kind: str, id: str, property: str, value: str) 
         if properties is None:
             held = ", ".join(held for held, _ in tx.find(kind)) or "none"
             raise click.UsageError(f"{kind} {id}: not there; of that type the simulated cloud holds {held}")
-        *parents, last = property.split(".")
-        target: Any = properties
-        for name in parents:
-            target = target.setdefault(name, {})
-        before, target[last] = target.get(last), _value(value)
+        before = _replace(properties, property, _value(value))
         tx.put(kind, id, properties, tx.secrets(kind, id))
         tx.record("drift", kind, id, property, "done")
-    click.echo(f"{kind} {id}: {property} was {json.dumps(before)}, is {json.dumps(target[last])}")
+    click.echo(f"{kind} {id}: {property} was {json.dumps(before)}, is {json.dumps(_value(value))}")
+
+
+def _replace(properties: dict[str, Any], path: str, value: Any) -> Any:
+    """Put `value` at `path` (``tags.Name``, ``ingress.0.fromPort``) and return what was there. A map that is not there
+    is made. Raises UsageError where the path leads through something else."""
+    *parents, last = path.split(".")
+    target: Any = properties
+    walked: list[str] = []
+    for name in parents:
+        if isinstance(target, dict) and target.get(name) is None:
+            target[name] = {}
+        target = _inside(target, name, walked)
+        walked.append(name)
+    if isinstance(target, dict):
+        before, target[last] = target.get(last), value
+    else:
+        before = _inside(target, last, walked)
+        target[int(last)] = value
+    return before
+
+
+def _inside(target: Any, name: str, walked: list[str]) -> Any:
+    where = ".".join(walked)
+    if isinstance(target, dict):
+        return target[name]
+    if not isinstance(target, list):
+        raise click.UsageError(f"{where} is {json.dumps(target)}: there is no {name} inside it")
+    if not name.isdecimal() or int(name) >= len(target):
+        raise click.UsageError(
+            f"{where} is a list of {len(target)}: {name} is not a place in it, counted from 0"
+        )
+    return target[int(name)]
 
 
 def _value(text: str) -> Any:
@@ -191,6 +220,10 @@ def hold(database: Path | None, kind: str, properties: str, id: str, region: str
         given = json.loads(properties)
     except ValueError as problem:
         raise click.UsageError(f"PROPERTIES is no JSON: {problem}") from problem
+    if not isinstance(given, dict):
+        raise click.UsageError(
+            f"PROPERTIES is {properties}; give a JSON object, such as '{{\"tags\": {{}}}}'"
+        )
     store = Store(database)
     if raw:
         if not id:

@@ -70,7 +70,11 @@ def _run(program: Path, parallel: int) -> int:
         if isinstance(error, grpc.Call) and error.code() != grpc.StatusCode.UNAVAILABLE:
             pulumi.log.error(f"RPC error: {error.details()}")
     except Exception as error:
-        pulumi.log.error("Program failed with an unhandled exception:\n" + _traceback_of(error, program))
+        answer = _answer_behind(error)
+        if answer is None:
+            pulumi.log.error("Program failed with an unhandled exception:\n" + _traceback_of(error, program))
+        elif answer.code() not in _SAID_ELSEWHERE:
+            pulumi.log.error(str(error))
     else:
         return 0
     finally:
@@ -78,6 +82,19 @@ def _run(program: Path, parallel: int) -> int:
         sys.stdout.flush()
         sys.stderr.flush()
     return FAILURE_WAS_SHOWN
+
+
+_SAID_ELSEWHERE = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+"""Answers of an engine that gives up because something else failed; it says itself what."""
+
+
+def _answer_behind(error: BaseException) -> grpc.Call | None:
+    """The engine's answer that the SDK turned into `error` (pulumi/runtime/settings.py, handle_grpc_error): a refusal,
+    not a fault of the program."""
+    before = error.__context__
+    frames = traceback.extract_tb(error.__traceback__)
+    raised_by_sdk = bool(frames) and frames[-1].name in ("handle_grpc_error", "grpc_error_to_exception")
+    return before if raised_by_sdk and isinstance(before, grpc.Call) else None
 
 
 def _program(program: Path) -> None:

@@ -89,6 +89,20 @@ def common_outputs(call: Call) -> dict[str, Any]:
     return outputs
 
 
+def moves(old: Mapping[str, Any], news: Mapping[str, Any], config: Mapping[str, Any]) -> Iterator[str]:
+    """Another region of the provider makes new what lies in the first; the provider itself is updated in place.
+
+    terraform-provider-aws v6 internal/provider: defaultRegion plans the provider's region for a resource that names
+    none, and forceNewIfRegionChanges (region.go) replaces it where its state has another. pulumi-aws v7 no longer
+    replaces the provider for it (pulumi-aws#5656).
+    """
+    region = news.get("region") or config.get("region")
+    if is_unknown(region):
+        return
+    if old.get("region") and old["region"] != (region or configured_region(config)):
+        yield "region"
+
+
 CLOUD = Cloud(
     name="aws",
     folder=Path(__file__).parent,
@@ -98,6 +112,7 @@ CLOUD = Cloud(
     refusal=refusal_text,
     check_config=check_config,
     common_outputs=common_outputs,
+    moves=moves,
     # EC2 API Reference, error codes; terraform-provider-aws tries max_retries times, 25 if not set.
     throttling=("RequestLimitExceeded", "Request limit exceeded."),
     retries=lambda config: int(config.get("maxRetries") or 25),

@@ -16,6 +16,17 @@ from .account import ACCOUNT, arn, new_id, region_of
 SMALLEST_PREFIX, LARGEST_PREFIX = 16, 28
 """Prefix lengths a VPC may have (VPC User Guide, vpc-cidr-blocks)."""
 
+NOT_FOR_HOSTS = {
+    IPv4Network("0.0.0.0/8"): "this network, RFC 1122",
+    IPv4Network("127.0.0.0/8"): "loopback, RFC 1122",
+    IPv4Network("169.254.0.0/16"): "link-local, RFC 3927",
+    IPv4Network("224.0.0.0/4"): "multicast, RFC 5771",
+    IPv4Network("240.0.0.0/4"): "reserved, RFC 1112",
+}
+"""Ranges whose addresses no host on a network can have (IANA IPv4 Special-Purpose Address Registry, RFC 6890). All
+others may be a VPC's, public ones and 172.17.0.0/16 too (VPC User Guide, vpc-cidr-blocks); that page does not say which
+are refused, so that EC2 refuses these with InvalidVpc.Range is unverified."""
+
 
 def check(call: Call) -> Iterator[Problem]:
     """terraform-provider-aws vpc_.go: validation.IsCIDRNetwork(16, 28)."""
@@ -46,6 +57,7 @@ def check(call: Call) -> Iterator[Problem]:
 
 def create(call: Call) -> Made:
     tx, region = call.tx, region_of(call)
+    _need_for_hosts(call.inputs["cidrBlock"])
     id = new_id(tx, "vpc")
     group = _default_security_group(call, id)
     table = _main_route_table(call, id)
@@ -63,6 +75,16 @@ def create(call: Call) -> Made:
         **_ipv6(call, id),
     }
     return Made(id, outputs)
+
+
+def _need_for_hosts(cidr: str) -> None:
+    for network, use in NOT_FOR_HOSTS.items():
+        if network.overlaps(IPv4Network(cidr)):
+            raise Refusal(
+                "InvalidVpc.Range",
+                f"The CIDR '{cidr}' is invalid. [rule: {network} is not for hosts ({use}); "
+                "that EC2 refuses it with this code is unverified]",
+            )
 
 
 def _ipv6(call: Call, id: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from pulumi.runtime.proto import plugin_pb2, provider_pb2, status_pb2
 from pulumi.runtime.proto.provider_pb2_grpc import ResourceProviderServicer
 
 from . import faults as fault_switches
-from .diff import applied, changes
+from .diff import Change, applied, changes
 from .errors import PartialFailure, Problem, ProviderError, Refusal
 from .resource import Call, Cloud, Lookup, Naming, ResourceType
 from .sdk_schema import plugin_version
@@ -203,6 +203,12 @@ class Provider(ResourceProviderServicer):
             old_inputs = from_struct(request.old_inputs) if request.HasField("old_inputs") else olds
             news = from_struct(request.news)
             found = changes(type, self._schema(type), olds, old_inputs, news, self.cloud.bridged)
+            named = {each.top for each in found}
+            found += [
+                Change(name, "update", replaces=True)
+                for name in self.cloud.moves(plain(olds), plain(news), self.config)
+                if name not in named
+            ]
             kinds = provider_pb2.PropertyDiff.Kind
             replacing = any(each.replaces for each in found)
             return provider_pb2.DiffResponse(

@@ -182,6 +182,10 @@ def _nothing_to_add(call: Call, old_inputs: Mapping[str, Any], naming: Naming) -
     return {}
 
 
+def _stays(old: Mapping[str, Any], news: Mapping[str, Any], config: Mapping[str, Any]) -> Iterable[str]:
+    return ()
+
+
 def _no_config_problem(config: Mapping[str, Any]) -> Iterable[Problem]:
     return ()
 
@@ -204,6 +208,9 @@ class Cloud:
     """What is wrong with the provider's own configuration."""
     config_replaces: frozenset[str] = frozenset()
     """Provider settings whose change makes every resource new."""
+    moves: Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], Iterable[str]] = _stays
+    """Properties whose change by the provider's settings alone makes a new object: of (what is there, the inputs, the
+    provider's settings)."""
     common_outputs: Callable[[Call], dict[str, Any]] = _nothing
     """Outputs that every resource of the cloud has and a preview can tell, like all its tags."""
     throttling: tuple[str, str] = ("TooManyRequests", "Too many requests")

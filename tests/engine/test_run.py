@@ -98,6 +98,29 @@ def test_make_takes_a_project_whose_folder_has_a_space(network: SimulatedStack) 
     assert (done.returncode, done.stdout) == (0, "The simulated clouds are empty.\n"), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("with_project_file", "code", "said"),
+    [
+        (True, 0, "The simulated clouds are empty: nothing was made yet."),
+        (False, 2, "no such database: nothing has been simulated yet"),
+    ],
+)
+def test_before_any_run_the_clouds_of_a_project_are_empty_and_another_folder_is_a_mistake(
+    tmp_path: Path, with_project_file: bool, code: int, said: str
+) -> None:
+    if with_project_file:
+        (tmp_path / "Pulumi.yaml").write_text("name: a\nruntime: python\n")
+    done = subprocess.run(
+        ["make", "--no-print-directory", "--old-file=.venv/.ready", "clouds", f"PROJECT={tmp_path}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 0) is (code == 0)
+    assert said in done.stdout + done.stderr
+
+
 def test_nobody_else_reads_the_folders_of_a_run(network: SimulatedStack) -> None:
     network.ok("preview")
     folder = network.simulation.folder

@@ -76,6 +76,37 @@ def test_drift_changes_one_property_and_says_what_it_was(database, net, aws):
     assert aws.adopt(VPC, net)["tags"] == {"Name": "mine"}
 
 
+def test_drift_reaches_into_a_list(database, net, aws):
+    subnets = [{"id": "a"}, {"id": "b"}]
+    aws.up("aws:ec2/routeTable:RouteTable", "routes", vpcId=net, routes=[])
+    table = aws.resources["routes"].id
+    with Store(database).transaction("aws") as held:
+        held.put("aws:ec2/routeTable:RouteTable", table, {"id": table, "routes": subnets})
+    assert run(database, "drift", "aws:ec2/routeTable:RouteTable", table, "routes.1.id", "c")[0] == 0
+    assert aws.adopt("aws:ec2/routeTable:RouteTable", table)["routes"] == [{"id": "a"}, {"id": "c"}]
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("cidrBlock.foo", 'cidrBlock is "10.0.0.0/16": there is no foo inside it'),
+        ("cidrBlock.foo.bar", 'cidrBlock is "10.0.0.0/16": there is no foo inside it'),
+        ("tags.Name.0", 'tags.Name is "train": there is no 0 inside it'),
+        ("list.2", "list is a list of 1: 2 is not a place in it, counted from 0"),
+        ("list.x.y", "list is a list of 1: x is not a place in it, counted from 0"),
+    ],
+)
+def test_drift_along_a_path_that_leads_nowhere_is_refused(database, net, path, message):
+    assert run(database, "drift", VPC, net, "list", "[1]")[0] == 0
+    code, output = run(database, "drift", VPC, net, path, "x")
+    assert code == 2
+    assert message in output
+
+
+def test_drift_makes_the_map_that_is_not_there(database, net):
+    assert run(database, "drift", VPC, net, "more.deep", "1")[1] == f"{VPC} {net}: more.deep was null, is 1\n"
+
+
 def test_drift_of_what_is_not_there_lists_what_is(database, net):
     code, output = run(database, "drift", VPC, "vpc-0", "tags.Name", "mine")
     assert code == 2
@@ -119,6 +150,13 @@ def test_a_capacity_block_bought_elsewhere_is_stored_as_it_is(database, aws):
             '{"cidr": "10.0.0.0/16"}',
             'cidr: Unsupported argument. An argument named "cidr" is not expected here',
         ),
+        (VPC, "[]", "PROPERTIES is []; give a JSON object"),
+        (VPC, "null", "PROPERTIES is null; give a JSON object"),
+        (VPC, '"x"', 'PROPERTIES is "x"; give a JSON object'),
+        (VPC, '{"cidrBlock": 5}', "cidrBlock: "),
+        (VPC, '{"cidrBlock": []}', "cidrBlock: "),
+        (VPC, '{"cidrBlock": "10.0.0.0/16", "tags": "x"}', "tags: "),
+        (VPC, '{"cidrBlock": "127.0.0.0/16"}', "The CIDR '127.0.0.0/16' is invalid."),
         (VPC, "{}", "cidrBlock: one of cidrBlock or ipv4IpamPoolId"),
         ("aws:s3/bucket:Bucket", "{}", "does not know the resource type aws:s3/bucket:Bucket"),
         ("gcp:x:Y", "{}", "no simulated cloud has such a type; there are aws"),

@@ -34,6 +34,41 @@ def test_any_other_exception_is_shown_once_from_the_program_s_own_lines(simulate
     assert "runpy" not in both(failed)
 
 
+ANSWERED = """\
+import grpc
+from pulumi.runtime.settings import handle_grpc_error
+
+class Answer(grpc.RpcError, grpc.Call):
+    def code(self):
+        return grpc.StatusCode.{code}
+
+    def details(self):
+        return "the engine's own words"
+
+Answer.__abstractmethods__ = frozenset()
+try:
+    raise Answer()
+except grpc.RpcError as error:
+    handle_grpc_error(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "times"), [("CANCELLED", 0), ("UNAVAILABLE", 0), ("INVALID_ARGUMENT", 1), ("UNKNOWN", 1)]
+)
+def test_what_the_engine_refused_is_said_without_a_traceback(
+    simulated: SimulatedStack, code: str, times: int
+):
+    simulated.program(ANSWERED.format(code=code))
+    simulated.configure({})
+    failed = simulated.run("preview")
+    assert failed.returncode != 0
+    said = [line.strip() for line in both(failed).splitlines()]
+    assert said.count("error: the engine's own words") == times
+    for noise in ("Traceback", "unhandled exception", "handle_grpc_error", "Resource monitor"):
+        assert noise not in both(failed)
+
+
 def test_what_a_program_prints_reaches_the_user(simulated: SimulatedStack):
     simulated.program('print("four nodes")\n')
     simulated.configure({})

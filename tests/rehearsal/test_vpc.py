@@ -49,6 +49,54 @@ def test_a_preview_knows_what_the_program_gave_and_not_what_only_the_cloud_knows
     assert aws.held() == []
 
 
+@pytest.mark.parametrize(
+    ("cidr", "use"),
+    [
+        ("0.0.0.0/16", "0.0.0.0/8 is not for hosts (this network, RFC 1122)"),
+        ("127.0.0.0/16", "127.0.0.0/8 is not for hosts (loopback, RFC 1122)"),
+        ("169.254.0.0/16", "169.254.0.0/16 is not for hosts (link-local, RFC 3927)"),
+        ("224.0.0.0/16", "224.0.0.0/4 is not for hosts (multicast, RFC 5771)"),
+        ("239.255.255.240/28", "224.0.0.0/4 is not for hosts (multicast, RFC 5771)"),
+        ("240.0.0.0/16", "240.0.0.0/4 is not for hosts (reserved, RFC 1112)"),
+    ],
+)
+def test_a_range_that_no_host_can_have_is_refused(aws, cidr, use):
+    with pytest.raises(Failed) as refused:
+        aws.up(VPC, "net", cidrBlock=cidr)
+    assert f"api error InvalidVpc.Range: The CIDR '{cidr}' is invalid. [rule: {use}; " in str(refused.value)
+    assert aws.held() == []
+
+
+@pytest.mark.parametrize(
+    "cidr",
+    ["172.17.0.0/16", "1.0.0.0/16", "126.255.0.0/16", "128.0.0.0/16", "169.253.0.0/16", "223.255.0.0/16"],
+)
+def test_a_public_range_and_the_one_that_docker_takes_are_allowed(aws, cidr):
+    assert aws.up(VPC, "net", cidrBlock=cidr)["cidrBlock"] == cidr
+
+
+def test_another_region_of_the_provider_replaces_what_lies_in_the_first(aws, vpc, tmp_path):
+    subnet = aws.up(SUBNET, "sub", vpcId=vpc.id, cidrBlock="10.100.0.0/24", availabilityZone="us-east-1a")
+    profile = aws.up("aws:iam/instanceProfile:InstanceProfile", "profile", {})
+    elsewhere = SmallEngine("aws", tmp_path / "clouds.db", region="us-west-2")
+    elsewhere.resources = aws.resources
+    assert elsewhere.diff(VPC, "net", {"cidrBlock": "10.100.0.0/16"}).replaces == ["region"]
+    planned = {"vpcId": vpc.id, "cidrBlock": "10.100.0.0/24"}
+    assert elsewhere.diff(SUBNET, "sub", {**planned, "availabilityZone": "us-west-2a"}).replaces == [
+        "availabilityZone",
+        "region",
+    ]
+    assert subnet["region"] == "us-east-1"
+    # An instance profile has no region.
+    assert elsewhere.diff(profile.token, "profile", {}).changes == []
+    # What names its region itself stays.
+    assert elsewhere.diff(VPC, "net", {"cidrBlock": "10.100.0.0/16", "region": "us-east-1"}).replaces == []
+
+
+def test_the_same_region_replaces_nothing(aws, vpc):
+    assert aws.diff(VPC, "net", {"cidrBlock": "10.100.0.0/16"}).changes == []
+
+
 @pytest.mark.parametrize("cidr", ["10.0.0.0/16", "10.0.0.0/28"])
 def test_a_vpc_may_be_as_large_as_16_and_as_small_as_28(aws, cidr):
     assert aws.up(VPC, "net", cidrBlock=cidr)["cidrBlock"] == cidr
