@@ -19,6 +19,7 @@ from .clouds import CLOUDS, PLUGINS, load
 from .core import existing
 from .core.errors import ProviderError, Refusal
 from .core.provider import DATABASE
+from .core.resource import Call
 from .core.sdk_schema import extract
 from .core.store import Store, Transaction
 
@@ -246,10 +247,21 @@ def hold(database: Path | None, kind: str, properties: str, id: str, region: str
 @click.argument("id")
 @click.pass_obj
 def lose(database: Path | None, kind: str, id: str) -> None:
-    """Remove an object behind Pulumi's back."""
-    with _store(database).transaction(kind.partition(":")[0]) as tx:
-        if not tx.remove(kind, id):
+    """Remove an object behind Pulumi's back, with what the cloud itself made along with it.
+
+    Something that the cloud would not delete, because others need it, goes alone.
+    """
+    name = kind.partition(":")[0]
+    store = _store(database)
+    type = load(name).by_token.get(kind) if name in CLOUDS else None
+    with store.transaction(name) as tx:
+        held = tx.get(kind, id)
+        if held is None:
             raise click.UsageError(f"{kind} {id}: not there")
+        if type is not None:
+            with contextlib.suppress(Refusal, ProviderError):
+                type.delete(Call(tx=tx, type=type, config={}, inputs={}, id=id, old=dict(held)))
+        tx.remove(kind, id)
         tx.record("lose", kind, id, "", "done")
     click.echo(f"{kind} {id}: gone")
 

@@ -185,10 +185,14 @@ def dependents(tx: Transaction, vpc_id: str) -> list[str]:
     ]
 
 
+MADE_ALONG = (kinds.SECURITY_GROUP, kinds.ROUTE_TABLE, kinds.NETWORK_ACL)
+"""What EC2 makes with a VPC, one each, and removes with it."""
+
+
 def delete(call: Call) -> None:
     if dependents(call.tx, call.id):
         raise Refusal("DependencyViolation", f"The vpc '{call.id}' has dependencies and cannot be deleted.")
-    for kind in (kinds.SECURITY_GROUP, kinds.ROUTE_TABLE, kinds.NETWORK_ACL):
+    for kind in MADE_ALONG:
         call.tx.remove_all(kind, vpcId=call.id)
 
 

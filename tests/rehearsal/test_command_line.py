@@ -119,6 +119,25 @@ def test_an_object_can_be_lost(database, net, aws):
     assert run(database, "lose", VPC, net)[0] == 2
 
 
+def test_a_lost_vpc_takes_with_it_what_the_cloud_made_along(database, net, aws):
+    assert run(database, "lose", VPC, net)[0] == 0
+    assert aws.held() == []
+
+
+def test_a_lost_vpc_that_others_need_goes_alone(database, net, aws):
+    aws.up("aws:ec2/subnet:Subnet", "sub", vpcId=net, cidrBlock="10.0.0.0/24")
+    assert run(database, "lose", VPC, net)[0] == 0
+    assert aws.adopt(VPC, net) is None
+    assert "aws:ec2/subnet:Subnet" in aws.held()
+
+
+@pytest.mark.parametrize("kind", ["gcp:x:Y", "aws:s3/bucket:Bucket", "nonsense"])
+def test_what_no_cloud_knows_cannot_be_lost(database, net, kind):
+    code, output = run(database, "lose", kind, "x")
+    assert code == 2
+    assert f"{kind} x: not there" in output
+
+
 def test_forget_empties_everything(database, net):
     assert run(database, "forget")[0] == 0
     assert run(database, "show")[1] == "The simulated clouds are empty.\n"
