@@ -6,6 +6,7 @@ A cloud's settings and rules are loaded only where the stack file names the clou
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import pulumi
 from gpu_fabric.components.problems import Problem, raise_if_any
 from gpu_fabric.components.settings import Settings, read
 from gpu_fabric.components.sizes import read_sizes
-from gpu_fabric.components.surroundings import OtherCloud, Surroundings
+from gpu_fabric.components.surroundings import NO_REGION, OtherCloud, Surroundings
 from gpu_fabric.planning.spec import FabricSpec, TrainingSpec, fabric_spec
 
 if TYPE_CHECKING:
@@ -55,7 +56,12 @@ class _Sections(Settings):
 
 
 def read_fabric(
-    given: Any, *, aws_region: str | None = None, azure_location: str | None = None, name: str = "fabric"
+    given: Any,
+    *,
+    aws_region: str | None = None,
+    azure_location: str | None = None,
+    name: str = "fabric",
+    secret: bool = False,
 ) -> FabricSettings:
     """The value of `gpu-fabric:fabric` as settings. Raises InvalidInputError with every problem of every section."""
     problems: list[Problem] = []
@@ -65,10 +71,10 @@ def read_fabric(
         known = _Sections.model_fields
         usable = {key: given.get(key) for key in known} if isinstance(given, Mapping) else {}
         sections = _Sections.model_validate(usable)
-    sizes, wrong = read_sizes(sections.sizes or {}, (ROOT, "sizes"))
+    sizes, wrong = read_sizes({} if sections.sizes is None else sections.sizes, (ROOT, "sizes"))
     problems += wrong
-    around_aws = Surroundings(region=aws_region, sizes=sizes)
-    around_azure = Surroundings(region=azure_location, sizes=sizes)
+    around_aws = Surroundings(region=aws_region, sizes=sizes, secret=secret)
+    around_azure = Surroundings(region=azure_location, sizes=sizes, secret=secret)
     aws = azure = None
     if sections.aws is not None:
         aws, wrong = _read_aws(sections.aws, around_aws)
@@ -177,9 +183,19 @@ def read_stack() -> FabricSettings:
         given = json.loads(text or "")
     except json.JSONDecodeError:
         given = text
+    region = pulumi.Config("aws").get("region") or _region_of_the_process()
+    if region is None and isinstance(given, Mapping) and isinstance(given.get("aws"), Mapping):
+        # The provider would say so too, in the middle of the plan; here it is one problem among the others.
+        region = NO_REGION
     return read_fabric(
         given,
-        aws_region=pulumi.Config("aws").get("region"),
+        aws_region=region,
         azure_location=pulumi.Config("azure-native").get("location"),
         name=pulumi.get_stack(),
+        secret=pulumi.runtime.is_config_secret(f"gpu-fabric:{ROOT}"),
     )
+
+
+def _region_of_the_process() -> str | None:
+    """The region that the AWS provider would take from the environment."""
+    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.nccl.bootstrap import CrossCloudRoutes, Setup, cloud_config, user_data
-from gpu_fabric.nccl.environment import Environment, EnvironmentInputError, Role, environment
+from gpu_fabric.nccl.environment import Environment, EnvironmentInputError, Origin, Role, environment
 from gpu_fabric.nccl.hardware import NodeSize
 
 
@@ -29,6 +29,9 @@ _TOPOLOGY_FILE: Mapping[TopologyUse, bool | None] = {
 }
 
 
+HIDDEN = "(yours, not shown)"
+
+
 @dataclass(frozen=True)
 class NodeFiles:
     text: str
@@ -39,6 +42,25 @@ class NodeFiles:
     """The NCCL settings in force, each variable with its reason."""
     notes: tuple[str, ...]
     """What lint says about the user's own variables, worth knowing before a node starts."""
+
+    def notes_for(self, *, secret: bool) -> tuple[str, ...]:
+        """`notes`; where the user's variables may be secret, only how many there are."""
+        if not secret or not self.notes:
+            return self.notes
+        return (
+            f"nccl.environment: lint has {len(self.notes)} remarks on your variables, which are not shown because the "
+            "stack file holds secrets; `gpu-fabric lint` shows them for a file of yours.",
+        )
+
+    def environment_for(self, *, secret: bool) -> Environment:
+        """`environment`, with the user's values left out where they may be secret."""
+        if not secret:
+            return self.environment
+        variables = tuple(
+            replace(variable, value=HIDDEN) if variable.origin is Origin.OVERRIDE else variable
+            for variable in self.environment.variables
+        )
+        return replace(self.environment, variables=variables, findings=())
 
     @property
     def encoded(self) -> str:

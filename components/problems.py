@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pulumi
+
+#: A key pasted into the wrong place: no message repeats it.
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY-----|$)", re.DOTALL
+)
 
 Path = tuple[str | int, ...]
 
@@ -18,7 +24,7 @@ class Problem:
     remedy: str
 
     def __str__(self) -> str:
-        return f"{render_path(self.path)}: {self.what}; {self.remedy}"
+        return _PRIVATE_KEY.sub("(a private key)", f"{render_path(self.path)}: {self.what}; {self.remedy}")
 
 
 def render_path(path: Path) -> str:

@@ -48,14 +48,14 @@ def _environments(settings: FabricSettings) -> dict[str, Environment]:
         from gpu_fabric.components.aws.checks import node_additions
 
         size = settings.around_aws.sizes[settings.aws.instance_type]
-        found[size.name] = node_files(size, **node_additions(settings.aws, settings.around_aws)).environment
+        files = node_files(size, **node_additions(settings.aws, settings.around_aws))
+        found[size.name] = files.environment_for(secret=settings.around_aws.secret)
     if settings.azure is not None:
         from gpu_fabric.components.azure.checks import node_additions as azure_node_additions
 
         size = settings.around_azure.sizes[settings.azure.vm_size]
-        found[size.name] = node_files(
-            size, **azure_node_additions(settings.azure, settings.around_azure)
-        ).environment
+        files = node_files(size, **azure_node_additions(settings.azure, settings.around_azure))
+        found[size.name] = files.environment_for(secret=settings.around_azure.secret)
     return found
 
 

@@ -49,21 +49,38 @@ class Settings(BaseModel):
 
 def _whole_number(value: Any) -> int:
     # Other languages' numbers arrive as floats, so 4.0 is the whole number 4.
-    if isinstance(value, bool) or not isinstance(value, int | float) or not float(value).is_integer():
-        raise ValueError(f"{value!r} is not a whole number")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+        raise ValueError(f"{_shown(value)} is not a whole number")
+    if value != int(value):
+        raise ValueError(f"{_shown(value)} is not a whole number")
     return int(value)
 
 
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _shown(value: Any) -> str:
+    """A value as a message shows it: short, and never a key that was pasted into the wrong place."""
+    text = repr(value)
+    if "PRIVATE KEY" in text:
+        return "a private key"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
 def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{value!r} is not a number")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+        raise ValueError(f"{_shown(value)} is not a number")
     return float(value)
 
 
 def _known_or_later(value: Any) -> Any:
     if isinstance(value, pulumi.Output) or (isinstance(value, str) and value):
         return value
-    raise ValueError(f"{value!r} is not an id")
+    raise ValueError(f"{_shown(value)} is not an id")
 
 
 WholeNumber = Annotated[int, BeforeValidator(_whole_number)]
@@ -72,6 +89,9 @@ Text = StrictStr
 Switch = StrictBool
 Identifier = Annotated[Any, BeforeValidator(_known_or_later)]
 """An id of something that exists: text, or an output of another resource (known after deployment)."""
+
+_SHOWN = 80
+"""Characters of a wrong value that a message shows."""
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -168,12 +188,12 @@ def _problem(error: Mapping[str, Any], model: type[BaseModel], given: Any, spell
         case "list_type" | "tuple_type":
             return Problem(location, f"{_kind(value)} stands where a list belongs", "write `- item` lines")
         case "string_type":
-            return Problem(location, f"{value!r} is {_kind(value)}, not text", "put it in quotes")
+            return Problem(location, f"{_shown(value)} is {_kind(value)}, not text", "put it in quotes")
         case "bool_type":
-            return Problem(location, f"{value!r} is {_kind(value)}", "write true or false")
+            return Problem(location, f"{_shown(value)} is {_kind(value)}", "write true or false")
         case "enum" | "literal_error":
             return Problem(
-                location, f"{value!r} is not a choice", _remedy_for_choice(str(context["expected"]))
+                location, f"{_shown(value)} is not a choice", _remedy_for_choice(str(context["expected"]))
             )
         case "union_tag_not_found":
             field = _field(model, location, given)
@@ -182,13 +202,15 @@ def _problem(error: Mapping[str, Any], model: type[BaseModel], given: Any, spell
         case "union_tag_invalid":
             return Problem(
                 (*location, "kind"),
-                f"{context['tag']!r} is not a choice",
+                f"{_shown(context['tag'])} is not a choice",
                 _remedy_for_choice(context["expected_tags"]),
             )
         case "greater_than_equal":
-            return Problem(location, f"{value!r} is too small", f"give at least {context['ge']}")
+            return Problem(location, f"{_shown(value)} is too small", f"give at least {context['ge']}")
+        case "greater_than":
+            return Problem(location, f"{_shown(value)} is too small", f"give more than {context['gt']}")
         case "less_than_equal":
-            return Problem(location, f"{value!r} is too large", f"give at most {context['le']}")
+            return Problem(location, f"{_shown(value)} is too large", f"give at most {context['le']}")
         case "value_error":
             text = str(context["error"])
             what, _, remedy = text.partition("; " if "; " in text else ": ")

@@ -35,7 +35,7 @@ def read_sizes(given: Any, path: Path) -> tuple[Mapping[str, NodeSize], list[Pro
             continue
         fields = {"source": "stack file", "date": "given by the user", **_in_snake_case(row)}
         cloud = fields.pop("cloud", None)
-        if cloud not in set(Cloud):
+        if not isinstance(cloud, str) or cloud not in set(Cloud):
             problems.append(Problem((*here, "cloud"), f"{cloud!r} is not a cloud", "give `aws` or `azure`"))
             continue
         try:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from gpu_fabric.nccl.bootstrap import CrossCloudRoutes
 from gpu_fabric.nccl.hardware import NodeSize, load_sizes
 
+NO_REGION = ""
+"""The region of a stack that names none."""
+
 
 @dataclass(frozen=True)
 class OtherCloud:
@@ -26,3 +29,6 @@ class Surroundings:
     sizes: Mapping[str, NodeSize] = field(default_factory=load_sizes)
     """The catalog, with the sizes that the user added."""
     other_cloud: OtherCloud | None = None
+    secret: bool = False
+    """Whether the stack file holds encrypted values among these settings: then what a node is given is a secret in
+    the state, and no message or report shows a variable of the user's."""

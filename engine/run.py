@@ -139,8 +139,8 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
             )
         settings = ["--stack", request.stack, "--config-file", str(target)]
         code = _make_stack(engine, simulation, request, environment)
-        for key in copy.secrets if manner.reads_config else ():
-            code = code or _keep_secret(engine, key, settings, request.project, environment)
+        for path in copy.secrets if manner.reads_config else ():
+            code = code or _keep_secret(engine, path, settings, request.project, environment)
     if code:
         return code
     make = MakeCommands(request.stack, request.named)
@@ -162,10 +162,10 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
 
 
 def _keep_secret(
-    engine: Engine, key: str, settings: Sequence[str], folder: Path, environment: Mapping[str, str]
+    engine: Engine, path: str, settings: Sequence[str], folder: Path, environment: Mapping[str, str]
 ) -> int:
-    """Encrypt the placeholder of `key` with this folder's passphrase, so that it is a secret here too."""
-    line = [engine.path, "config", "set", "--secret", key, *settings]
+    """Encrypt the placeholder at `path` with this folder's passphrase, so that it is a secret here too."""
+    line = [engine.path, "config", "set", "--secret", "--path", path, *settings]
     done = subprocess.run(
         line,
         cwd=folder,

@@ -35,7 +35,10 @@ class Copy:
     replaced_secrets: int
     """How many encrypted values were replaced by `PLACEHOLDER`: only the real backend can decrypt them."""
     secrets: tuple[str, ...] = ()
-    """Keys of `config` whose whole value is one of them; a program may ask whether such a key is a secret."""
+    """For each key of `config` that is or holds one: the path of the first, as `pulumi config set --path` takes it.
+
+    One is enough: a program asks whether the whole key is a secret.
+    """
 
 
 class _Loader(yaml.BaseLoader):
@@ -149,9 +152,8 @@ def copy_for_simulation(source: Path, target: Path) -> Copy:
     """Write `source` to `target` with the salt that `target` had and without the real backend's keys."""
     document = read_stack_file(source)
     document.value = [pair for pair in document.value if pair[0].value not in _KEYS_OF_A_REAL_BACKEND]
-    secrets = tuple(
-        key for key, value in entries(entries(document).get("config")).items() if _is_secret(value)
-    )
+    paths = (_first_secret(value, key) for key, value in entries(entries(document).get("config")).items())
+    secrets = tuple(path for path in paths if path is not None)
     replaced = _without_secrets(document, set())
     salt = entries(read_stack_file(target)).get("encryptionsalt") if target.exists() else None
     if salt is not None:
@@ -159,6 +161,20 @@ def copy_for_simulation(source: Path, target: Path) -> Copy:
     text = yaml.serialize(document, Dumper=yaml.BaseDumper, allow_unicode=True, width=2**31)
     _write(target, text)
     return Copy(target, replaced, secrets)
+
+
+def _first_secret(node: yaml.Node, path: str) -> str | None:
+    """The path of the first encrypted value at or below `node`."""
+    if _is_secret(node):
+        return path
+    if isinstance(node, yaml.MappingNode):
+        below = ((value, f'{path}["{key}"]') for key, value in entries(node).items())
+    elif isinstance(node, yaml.SequenceNode):
+        below = ((value, f"{path}[{number}]") for number, value in enumerate(node.value))
+    else:
+        return None
+    found = (_first_secret(value, place) for value, place in below)
+    return next((place for place in found if place is not None), None)
 
 
 def _is_secret(node: yaml.Node) -> bool:

@@ -25,7 +25,7 @@ from gpu_fabric.components.choices import PlacementKind
 from gpu_fabric.components.node_files import problems_of_node_files
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.subnets import read_block
-from gpu_fabric.components.surroundings import Surroundings
+from gpu_fabric.components.surroundings import NO_REGION, Surroundings
 from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
 from gpu_fabric.nccl.hardware.catalog import UnknownSizeError
 from gpu_fabric.nccl.hardware.interfaces import (
@@ -43,6 +43,17 @@ def find_size(settings: AwsClusterSettings, around: Surroundings) -> NodeSize | 
 
 def _zone(settings: AwsClusterSettings, around: Surroundings) -> Iterator[Problem]:
     region = region_of(settings.zone)
+    if around.region == NO_REGION:
+        yield Problem(
+            ("zone",),
+            "no region is set for the AWS provider",
+            f"set aws:region to {region or 'the region of the zone'}",
+        )
+        return
+    if around.region is not None and region_of(f"{around.region}a") != around.region:
+        what = f"aws:region is {around.region[:80]!r}, which is not a region"
+        yield Problem(("zone",), what, f"set aws:region to {region or 'the region of the zone'}")
+        return
     if region is None:
         example = f"{around.region or 'us-east-1'}a"
         yield Problem(
@@ -122,6 +133,11 @@ def address_plan(
     if problems:
         return None, problems
     vpc = vpc or DEFAULT_VPC
+    if vpc.is_loopback or vpc.is_link_local or vpc.is_multicast or vpc.is_reserved:
+        what = (
+            f"{vpc} is loopback, link-local, multicast or reserved (RFC 6890): no host can have its addresses"
+        )
+        problems.append(Problem(("network", "cidr"), what, "give a private block, such as 10.100.0.0/16"))
     if vpc.prefixlen == SUBNET_PREFIXES[-1] and private is None:
         private = vpc
     private = private or choose_private(vpc, _addresses_needed(settings, around))
@@ -332,6 +348,39 @@ def _image(settings: AwsClusterSettings, _: Surroundings) -> Iterator[Problem]:
         )
 
 
+def _access(settings: AwsClusterSettings, _: Surroundings) -> Iterator[Problem]:
+    access = settings.access
+    if access.instance_profile_name is not None and access.extra_policy_arns:
+        yield Problem(
+            ("access", "extra_policy_arns"),
+            "an adopted instance profile has the policies of its own role",
+            "attach them there and drop the key, or drop `instanceProfileName` to get a role of ours",
+        )
+
+
+#: What the ids of adopted things begin with; an id that is an output of another resource is not looked at.
+_ID_PREFIXES: tuple[tuple[tuple[str, str], str], ...] = (
+    (("network", "vpc_id"), "vpc-"),
+    (("network", "subnet_id"), "subnet-"),
+    (("network", "security_group_ids"), "sg-"),
+    (("capacity", "reservation_id"), "cr-"),
+    (("access", "extra_policy_arns"), "arn:"),
+)
+
+
+def _ids(settings: AwsClusterSettings, _: Surroundings) -> Iterator[Problem]:
+    for where, prefix in _ID_PREFIXES:
+        given = getattr(getattr(settings, where[0]), where[1], None)
+        listed = isinstance(given, tuple)
+        for number, value in enumerate(given if listed else (given,)):
+            if isinstance(value, str) and not value.startswith(prefix):
+                yield Problem(
+                    (*where, number) if listed else where,
+                    f"{value[:80]!r} is not such an id",
+                    f"give one that begins with {prefix}",
+                )
+
+
 def _tags(settings: AwsClusterSettings, _: Surroundings) -> Iterator[Problem]:
     for key in settings.tags:
         if key.lower().startswith("aws:"):
@@ -347,6 +396,8 @@ RULES: tuple[Callable[[AwsClusterSettings, Surroundings], Iterable[Problem]], ..
     _capacity,
     _root_volume,
     _image,
+    _access,
+    _ids,
     _tags,
 )
 

@@ -140,7 +140,7 @@ class AwsGpuCluster(pulumi.ComponentResource):
             security_group_ids=group_ids,
             instance_profile_name=access.instance_profile_name,
             placement_group_name=placement.group_name,
-            user_data=files.encoded,
+            user_data=pulumi.Output.secret(files.encoded) if around.secret else files.encoded,
             extra_tags=more,
             opts=child(self),
         )
@@ -154,7 +154,7 @@ class AwsGpuCluster(pulumi.ComponentResource):
             extra_tags=more,
             opts=child(self),
         )
-        for note in [*notes(settings, size, template.image), *files.notes]:
+        for note in [*notes(settings, size, template.image), *files.notes_for(secret=around.secret)]:
             pulumi.log.warn(note, resource=self)
         later = pulumi.Output.from_input
         self.vpc_id, self.subnet_id = network.vpc_id, network.subnet_id

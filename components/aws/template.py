@@ -115,7 +115,7 @@ class AwsNodeTemplate(pulumi.ComponentResource):
         security_group_ids: Sequence[pulumi.Input[str]],
         instance_profile_name: pulumi.Input[str],
         placement_group_name: pulumi.Input[str] | None,
-        user_data: str,
+        user_data: pulumi.Input[str],
         extra_tags: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:

@@ -147,14 +147,14 @@ class AzureGpuCluster(pulumi.ComponentResource):
             placement_group_id=placement.group_id,
             own_subnet=None if plan is None else plan.private,
             access=access,
-            custom_data=files.encoded,
+            custom_data=pulumi.Output.secret(files.encoded) if around.secret else files.encoded,
             ready_when=network.way_out,
             ground=network.ground,
             extra_tags=more,
             opts=child(self),
         )
         image = image_reference(settings)
-        for note in [*notes(settings, size, image, name), *files.notes]:
+        for note in [*notes(settings, size, image, name), *files.notes_for(secret=around.secret)]:
             pulumi.log.warn(note, resource=self)
         later = pulumi.Output.from_input
         self.resource_group_name = later(group_name)

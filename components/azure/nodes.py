@@ -86,7 +86,7 @@ class AzureNodes(pulumi.ComponentResource):
         placement_group_id: pulumi.Input[str] | None,
         own_subnet: IPv4Network | None,
         access: AzureNodeAccess,
-        custom_data: str,
+        custom_data: pulumi.Input[str],
         ready_when: Sequence[pulumi.Resource] = (),
         ground: Sequence[pulumi.Resource] = (),
         extra_tags: Mapping[str, str] | None = None,

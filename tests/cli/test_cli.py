@@ -71,6 +71,7 @@ def test_help_imports_no_cloud_no_models_and_no_tables() -> None:
     loaded = set(ran.stderr.split())
     assert not loaded & {"pulumi", "pydantic", "rich", "yaml", "jinja2", "defusedxml"}
     assert {name for name in loaded if name.startswith("gpu_fabric.")} == {
+        "gpu_fabric._lazy",
         "gpu_fabric.cli",
         "gpu_fabric.cli.errors",
     }

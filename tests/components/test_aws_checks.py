@@ -190,6 +190,32 @@ def test_the_smallest_description_of_a_cluster_is_enough() -> None:
             "`resolve:ssm:`",
         ),
         (
+            {"network": {"cidr": "127.0.0.0/16"}},
+            "network.cidr: 127.0.0.0/16 is loopback, link-local, multicast or reserved (RFC 6890): no host can have "
+            "its addresses; give a private block, such as 10.100.0.0/16",
+        ),
+        (
+            {"access": {"instanceProfileName": "theirs", "extraPolicyArns": ["arn:aws:iam::aws:policy/X"]}},
+            "access.extraPolicyArns: an adopted instance profile has the policies of its own role; attach them there "
+            "and drop the key, or drop `instanceProfileName` to get a role of ours",
+        ),
+        (
+            {"network": {"vpcId": "banana", "subnetId": "subnet-1"}},
+            "network.vpcId: 'banana' is not such an id; give one that begins with vpc-",
+        ),
+        (
+            {"network": {"vpcId": "vpc-1", "subnetId": "subnet-1", "securityGroupIds": ["sg-1", "x"]}},
+            "network.securityGroupIds[1]: 'x' is not such an id; give one that begins with sg-",
+        ),
+        (
+            {"capacity": {"kind": "reservation", "reservationId": "banana"}},
+            "capacity.reservationId: 'banana' is not such an id; give one that begins with cr-",
+        ),
+        (
+            {"access": {"extraPolicyArns": ["ReadOnly"]}},
+            "access.extraPolicyArns[0]: 'ReadOnly' is not such an id; give one that begins with arn:",
+        ),
+        (
             {"tags": {"aws:mine": "x"}},
             "tags.aws:mine: the prefix `aws:` is reserved by AWS; choose another key",
         ),
@@ -281,3 +307,40 @@ def test_what_is_wrong_with_a_size_of_the_users_own_is_said_with_its_path() -> N
     assert "fabric.sizes.p8.cloud: 'gcp' is not a cloud" in found
     assert "fabric.sizes.p7: is not a map" in found
     assert "fabric.sizes.p9.vcpu: no field has that name" in found
+
+
+@pytest.mark.parametrize(
+    ("region", "message"),
+    [
+        ("", "zone: no region is set for the AWS provider; set aws:region to us-east-1"),
+        (
+            '["us-east-1"]',
+            "zone: aws:region is '[\"us-east-1\"]', which is not a region; set aws:region to us-east-1",
+        ),
+        ("5", "zone: aws:region is '5', which is not a region; set aws:region to us-east-1"),
+    ],
+)
+def test_a_stack_without_a_region_of_its_own_is_told_so_before_planning(region: str, message: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        read_fabric({"aws": GOOD}, aws_region=region)
+    assert [str(problem) for problem in refused.value.problems] == [f"fabric.aws.{message}"]
+
+
+def test_a_private_key_in_the_wrong_place_is_never_repeated() -> None:
+    key = "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\n-----END OPENSSH PRIVATE KEY-----"
+    for changes in ({"zone": key}, {"nodes": key}, {"image": {"amiId": key}}, {"network": {"cidr": key}}):
+        assert "b3BlbnNzaC1rZXk" not in " ".join(problems(**changes))
+
+
+@pytest.mark.parametrize("value", [10**400, float("inf"), "9" * 4_000])
+def test_a_number_beyond_all_bounds_is_a_problem_of_a_readable_length(value: object) -> None:
+    (message,) = problems(nodes=value)
+    assert message.startswith("nodes: ")
+    assert len(message) < 200
+
+
+def test_a_size_whose_cloud_is_no_text_is_a_problem() -> None:
+    with pytest.raises(InvalidInputError, match=r"fabric\.sizes\.mine\.cloud: "):
+        read_fabric({"sizes": {"mine": {"cloud": ["aws"]}}, "aws": GOOD})
+    with pytest.raises(InvalidInputError, match=r"fabric\.sizes: is not a map"):
+        read_fabric({"sizes": False, "aws": GOOD})

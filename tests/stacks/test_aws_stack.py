@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpu_fabric.engine.stack_file import PLACEHOLDER
 from tests.simulated import SimulatedStack
 
 pytestmark = pytest.mark.engine
@@ -163,3 +164,24 @@ def test_no_capacity_is_said_in_ec2s_words_and_one_more_up_finishes_the_work(
     simulated.ok("preview", "--expect-no-changes")
     simulated.ok("destroy")
     assert simulated.holdings() == []
+
+
+def test_an_encrypted_variable_is_a_secret_in_the_state_and_in_no_report(simulated: SimulatedStack) -> None:
+    simulated.configure(fabric(2))
+    simulated.ok("preview")
+    path = "gpu-fabric:fabric.aws.nccl.environment.WANDB_API_KEY"
+    done = simulated.pulumi(
+        "config", "set", "--secret", "--path", path, "hunter2secretvalue", "--stack", "dev"
+    )
+    assert done.returncode == 0, done.stderr
+    said = simulated.run("up")
+    assert said.returncode == 0, said.stdout
+    (template,) = [
+        one for one in simulated.resources() if one["type"] == "aws:ec2/launchTemplate:LaunchTemplate"
+    ]
+    assert "ciphertext" in template["inputs"]["userData"]
+    report = (simulated.project / "reports" / "dev.md").read_text()
+    shown = said.stdout + said.stderr + report
+    assert "WANDB_API_KEY" in report
+    assert "hunter2secretvalue" not in shown
+    assert PLACEHOLDER not in shown
