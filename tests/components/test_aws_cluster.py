@@ -302,7 +302,8 @@ def test_running_nodes_are_left_alone_unless_the_user_says_replace() -> None:
 
 def test_instances_are_one_resource_a_node_with_the_subnet_in_the_template() -> None:
     declared = cluster(nodes=3, nodes_as="instances")
-    instances = declared.of_type(INSTANCE)
+    # Registered in any order; the outputs are in the order of the nodes.
+    instances = sorted(declared.of_type(INSTANCE), key=lambda instance: instance.name)
     assert [instance.name for instance in instances] == ["train-000", "train-001", "train-002"]
     subnet = next(one for one in declared.of_type(SUBNET) if one.name == "train-private")
     interfaces = declared.one(TEMPLATE).inputs["networkInterfaces"]
