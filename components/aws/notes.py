@@ -49,8 +49,8 @@ def notes(settings: AwsClusterSettings, size: NodeSize, image: ImageReference) -
         )
     if settings.network.adopted and not settings.network.verify:
         yield (
-            f"network: it is not checked that the adopted subnet is in {settings.zone} or has free addresses; "
-            "`network.verify: true` looks it up at preview, with a login."
+            f"network: it is not checked that the adopted subnet has free addresses, or is in {settings.zone}; "
+            "`network.verify: true` looks its zone up at preview, with a login."
         )
     if settings.network.security_group_ids:
         yield (
