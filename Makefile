@@ -57,7 +57,7 @@ lint: .venv/.ready-dev ## Style, types, and shell scripts
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ty check
-	@$(BIN)/shellcheck $$(git ls-files | xargs grep -lE '^#!.*\b(ba)?sh$$')
+	@$(BIN)/shellcheck $$(git ls-files | xargs grep -slE '^#!.*\b(ba)?sh$$')
 
 format: .venv/.ready-dev ## Mend the style
 	@$(BIN)/ruff check --fix .
