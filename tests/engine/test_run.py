@@ -24,6 +24,13 @@ aws.ec2.Vpc("net", cidr_block="10.0.0.0/16")
 VPC = "aws:ec2/vpc:Vpc"
 
 
+@pytest.fixture(autouse=True)
+def no_make_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make test ARGS=…` hands its own variables down to every make below it; a person's `make preview` has none."""
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL"):
+        monkeypatch.delenv(name, raising=False)
+
+
 @pytest.fixture
 def network(simulated: SimulatedStack) -> SimulatedStack:
     """A project of one VPC."""
