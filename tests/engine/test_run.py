@@ -27,7 +27,7 @@ VPC = "aws:ec2/vpc:Vpc"
 @pytest.fixture(autouse=True)
 def no_make_around(monkeypatch: pytest.MonkeyPatch) -> None:
     """`make test ARGS=…` hands its own variables down to every make below it; a person's `make preview` has none."""
-    for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL"):
+    for name in ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "ARGS", "STACK", "CLOUD", "PROJECT"):
         monkeypatch.delenv(name, raising=False)
 
 
