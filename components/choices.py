@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Any
 
 from pydantic import Field
 
 from gpu_fabric.components.node_files import TopologyUse
 from gpu_fabric.components.settings import Settings, Text
+from gpu_fabric.components.surroundings import Surroundings
 
 
 class NodesAs(StrEnum):
@@ -45,3 +47,13 @@ class Nccl(Settings):
 class Bootstrap(Settings):
     after: tuple[Text, ...] = ()
     """Shell commands of yours that run on the node after ours; one that fails fails the boot."""
+
+
+def additions(nccl: Nccl, bootstrap: Bootstrap, around: Surroundings) -> dict[str, Any]:
+    """What a user and the link to the other cloud add to a node of any cloud, as `node_files` takes it."""
+    return {
+        "overrides": nccl.environment,
+        "topology": nccl.topology,
+        "commands_after": bootstrap.after,
+        "routes": around.other_cloud.routes if around.other_cloud is not None else None,
+    }

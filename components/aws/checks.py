@@ -21,7 +21,7 @@ from gpu_fabric.components.aws.endpoints import INTERFACE_ENDPOINTS
 from gpu_fabric.components.aws.limits import CAPACITY_BLOCK_NODES, GP3, SUBNET_PREFIXES, USER_DATA_BYTES
 from gpu_fabric.components.aws.regions import region_of
 from gpu_fabric.components.aws.settings import AwsClusterSettings, CapacityBlock, Internet
-from gpu_fabric.components.choices import PlacementKind
+from gpu_fabric.components.choices import PlacementKind, additions
 from gpu_fabric.components.node_files import problems_of_node_files
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.subnets import read_block
@@ -409,12 +409,7 @@ def check(settings: AwsClusterSettings, around: Surroundings) -> list[Problem]:
 
 def node_additions(settings: AwsClusterSettings, around: Surroundings) -> dict[str, Any]:
     """What the user and the link to the other cloud add to a node, as `node_files` takes it."""
-    return {
-        "overrides": settings.nccl.environment,
-        "topology": settings.nccl.topology,
-        "commands_after": settings.bootstrap.after,
-        "routes": around.other_cloud.routes if around.other_cloud is not None else None,
-    }
+    return additions(settings.nccl, settings.bootstrap, around)
 
 
 def problems_of(settings: AwsClusterSettings, around: Surroundings) -> list[Problem]:

@@ -28,7 +28,7 @@ from gpu_fabric.components.azure.limits import (
     ZONES,
 )
 from gpu_fabric.components.azure.settings import AzureClusterSettings, Network, Spot
-from gpu_fabric.components.choices import NodesAs, PlacementKind
+from gpu_fabric.components.choices import NodesAs, PlacementKind, additions
 from gpu_fabric.components.node_files import problems_of_node_files
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.subnets import (
@@ -482,13 +482,8 @@ def check(settings: AzureClusterSettings, around: Surroundings) -> list[Problem]
 
 def node_additions(settings: AzureClusterSettings, around: Surroundings) -> dict[str, Any]:
     """What the user and the link to the other cloud add to a node, as `node_files` takes it."""
-    return {
-        "overrides": settings.nccl.environment,
-        "topology": settings.nccl.topology,
-        "commands_after": settings.bootstrap.after,
-        "routes": around.other_cloud.routes if around.other_cloud is not None else None,
-        "image": image_reference(settings).name,
-    }
+    shared = additions(settings.nccl, settings.bootstrap, around)
+    return {**shared, "image": image_reference(settings).name}
 
 
 def problems_of(settings: AzureClusterSettings, around: Surroundings) -> list[Problem]:
