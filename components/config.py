@@ -174,10 +174,16 @@ def _read_azure(given: Any, around: Surroundings) -> tuple[AzureClusterSettings 
 def read_stack() -> FabricSettings:
     """The running stack's settings. Raises InvalidInputError."""
     text = pulumi.Config("gpu-fabric").get(ROOT)
-    if text is None:
+    if text in (None, "", "null"):
         raise_if_any(
             "the stack file",
-            [Problem((ROOT,), "is missing", f"give `gpu-fabric:{ROOT}`; {EXAMPLE} is an example")],
+            [
+                Problem(
+                    (ROOT,),
+                    "is missing" if text is None else "is empty",
+                    f"give `gpu-fabric:{ROOT}`; {EXAMPLE} is an example",
+                )
+            ],
         )
     try:
         given = json.loads(text or "")

@@ -68,18 +68,24 @@ class AwsNetwork(pulumi.ComponentResource):
         self.subnet_id = self._verified(subnet_id) if network.verify else pulumi.Output.from_input(subnet_id)
 
     def _verified(self, subnet_id: pulumi.Input[str]) -> pulumi.Output[str]:
-        zone = self._zone
-        found = aws.ec2.get_subnet_output(id=subnet_id, opts=pulumi.InvokeOptions(parent=self))
+        zone, opts = self._zone, pulumi.InvokeOptions(parent=self)
 
-        def in_zone(subnet: aws.ec2.GetSubnetResult) -> str:
-            if subnet.availability_zone != zone:
+        def in_zone(subnet_id: str) -> str:
+            try:
+                found = aws.ec2.get_subnet(id=subnet_id, opts=opts).availability_zone
+            except Exception as failure:  # the engine gives what the provider said this type and no other
                 raise pulumi.RunError(
-                    f"network.subnetId: {subnet.id} is in {subnet.availability_zone}, and the nodes are to be in "
-                    f"{zone}; give a subnet of {zone}, or set `zone` to {subnet.availability_zone}"
+                    f"network.subnetId: {subnet_id} could not be looked up ({failure}); give a subnet of this "
+                    f"account and region, or leave out `verify`"
+                ) from failure
+            if found != zone:
+                raise pulumi.RunError(
+                    f"network.subnetId: {subnet_id} is in {found}, and the nodes are to be in {zone}; give a subnet "
+                    f"of {zone}, or set `zone` to {found}"
                 )
-            return subnet.id
+            return subnet_id
 
-        return found.apply(in_zone)
+        return pulumi.Output.from_input(subnet_id).apply(in_zone)
 
     def _create(self, plan: AddressPlan) -> None:
         name = self._name

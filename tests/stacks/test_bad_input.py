@@ -14,11 +14,17 @@ pytestmark = pytest.mark.engine
 GOOD = {"zone": "us-east-1a", "instanceType": "p5.48xlarge", "nodes": 4}
 
 
-def refused(stack: SimulatedStack) -> str:
+def failed(stack: SimulatedStack) -> str:
     done = stack.run("preview")
     said = done.stdout + done.stderr
     assert done.returncode != 0, said
     assert "Traceback" not in said
+    return said
+
+
+def refused(stack: SimulatedStack) -> str:
+    """Before anything is planned."""
+    said = failed(stack)
     assert "to create" not in said or "+ 1 to create" in said, said
     return said
 
@@ -87,3 +93,42 @@ def test_yaml_that_does_not_parse_is_said_with_its_line(simulated: SimulatedStac
 def test_a_stack_file_without_our_section_names_it(simulated: SimulatedStack) -> None:
     (simulated.project / "Pulumi.dev.yaml").write_text("config:\n  aws:region: us-east-1\n")
     assert "fabric: is missing; give `gpu-fabric:fabric`; Pulumi.dev.yaml is an example" in refused(simulated)
+
+
+def test_a_stack_file_with_our_section_empty_says_so(simulated: SimulatedStack) -> None:
+    (simulated.project / "Pulumi.dev.yaml").write_text(
+        "config:\n  aws:region: us-east-1\n  gpu-fabric:fabric:\n"
+    )
+    assert "fabric: is empty; give `gpu-fabric:fabric`; Pulumi.dev.yaml is an example" in refused(simulated)
+
+
+VERIFIED = """
+import pulumi
+import pulumi_aws as aws
+
+from gpu_fabric import AwsGpuCluster
+
+vpc = aws.ec2.Vpc("v", cidr_block="10.9.0.0/16")
+subnet = aws.ec2.Subnet("s", vpc_id=vpc.id, cidr_block="10.9.1.0/24", availability_zone="us-east-1a")
+network = {"vpc_id": vpc.id, "subnet_id": SUBNET, "verify": True}
+AwsGpuCluster("train", {"zone": "ZONE", "instance_type": "p5.48xlarge", "nodes": 2, "network": network})
+"""
+
+
+def test_an_adopted_subnet_that_is_not_there_is_said_without_a_traceback(simulated: SimulatedStack) -> None:
+    """`verify` asks the cloud: what it answers decides, and a subnet that exists passes."""
+
+    def with_subnet(subnet: str, zone: str = "us-east-1a") -> str:
+        return VERIFIED.replace("SUBNET", subnet).replace("ZONE", zone)
+
+    simulated.configure({})
+    simulated.program(with_subnet('"subnet-0123456789abcdef0"'))
+    said = failed(simulated)
+    assert "network.subnetId: subnet-0123456789abcdef0 could not be looked up (" in said
+    assert "give a subnet of this account and region, or leave out `verify`" in said
+    simulated.program(with_subnet("subnet.id"))
+    simulated.ok("up")
+    simulated.program(with_subnet("subnet.id", "us-east-1b"))
+    assert "is in us-east-1a, and the nodes are to be in us-east-1b; give a subnet of us-east-1b" in failed(
+        simulated
+    )
