@@ -35,8 +35,17 @@ READY_UNIT: Final = "/etc/systemd/system/gpu-fabric-ready.service"
 READY_WANTED: Final = "/etc/systemd/system/multi-user.target.d/gpu-fabric.conf"
 """Makes systemd start the unit at every boot, without a link that somebody must make."""
 
+
+def before(unit: str) -> str:
+    """The drop-in by which a unit of the image waits until the node is ready, and fails where it is not."""
+    return f"/etc/systemd/system/{unit}.d/gpu-fabric.conf"
+
+
 READY: Final = "/run/gpu-fabric/ready.json"
 """State of this boot as JSON: `state` is running, ready or failed; `step` and `reason` say where and why."""
+
+STATE_TAG: Final = "gpu-fabric:state"
+"""Key of the tag of its own instance to which a node writes its state, where it is asked to and allowed to."""
 
 STEPS: Final = "/var/lib/gpu-fabric/steps"
 """One status file a step: pending, running, ok, skipped or failed, with reason and time."""

@@ -4,6 +4,7 @@ The text is rendered from `templates/` and is the same to the byte for the same 
 readable in it, because one gzip over everything is smaller than gzip and base64 file by file.
 """
 
+from gpu_fabric.nccl.bootstrap.eks import EKS_USER_DATA_LIMIT, eks_user_data
 from gpu_fabric.nccl.bootstrap.files import BootstrapInputError, NodeFile, bare, entrypoint, node_files
 from gpu_fabric.nccl.bootstrap.plan import CrossCloudRoutes, Setup
 from gpu_fabric.nccl.bootstrap.render import cloud_config
@@ -17,6 +18,7 @@ from gpu_fabric.nccl.bootstrap.size import (
 __all__ = [
     "AZURE_CUSTOM_DATA_LIMIT",
     "EC2_USER_DATA_LIMIT",
+    "EKS_USER_DATA_LIMIT",
     "BootstrapInputError",
     "CrossCloudRoutes",
     "NodeFile",
@@ -24,6 +26,7 @@ __all__ = [
     "UserDataTooLargeError",
     "bare",
     "cloud_config",
+    "eks_user_data",
     "entrypoint",
     "node_files",
     "user_data",

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from gpu_fabric.nccl import paths
+from gpu_fabric.nccl.bootstrap.size import user_data
 from gpu_fabric.nccl.environment import Environment, to_conf, to_node_shell
 from gpu_fabric.nccl.hardware import NodeSize, get_size
 
@@ -34,6 +35,11 @@ class NodeFile:
     @property
     def base64(self) -> str:
         return base64.b64encode(self.content.encode()).decode()
+
+    @property
+    def packed(self) -> str:
+        """gzip and base64: cloud-init's encoding `gz+b64`."""
+        return base64.b64encode(user_data(self.content)).decode()
 
     @property
     def literal(self) -> bool:

@@ -89,6 +89,8 @@ class Setup:
     """A row of images.toml; None takes the environment's image."""
     patience_seconds: int = 900
     """The longest that the image's services and the devices may take."""
+    entrypoint: bool = True
+    """Whether the node gets the program that starts a job; a pod starts in an image of its own."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,8 @@ class Plan:
 
     document: dict[str, Any]
     modules: tuple[str, ...] = field(default=())
+    before: tuple[str, ...] = field(default=())
+    """Units of the image that start only where the setup ended ready."""
 
 
 @cache
@@ -117,7 +121,7 @@ def plan(row: NodeSize, environment: Environment, written: Sequence[NodeFile], s
     if setup.tag:
         document["tag"] = row.cloud.value
         modules += ("tag",)
-    return Plan(document, modules)
+    return Plan(document, modules, tuple(_image(environment, setup).get("before", ())))
 
 
 WAITING: Final = ("services", "gpus", "efa", "infiniband")
@@ -136,19 +140,28 @@ def _skipped(name: str, reason: str) -> dict[str, Any]:
     return {"name": name, "do": "skip", "reason": reason}
 
 
+def _image(environment: Environment, setup: Setup) -> dict[str, Any]:
+    images = _table()["images"]
+    return images.get(setup.image or environment.situation.image, images["other"])
+
+
 def _steps(
     row: NodeSize, environment: Environment, written: Sequence[NodeFile], setup: Setup
 ) -> Iterator[dict[str, Any]]:
     table = _table()
-    image = table["images"].get(setup.image or environment.situation.image, table["images"]["other"])
+    image = _image(environment, setup)
 
     yield from _commands("before", setup.commands_before)
     joined = nvlink(row.gpu.model, row.gpu.count)
     manager = "nvidia-fabricmanager.service" if joined is not None and joined.switched else ""
     units = [unit.replace("{fabricmanager}", manager) for unit in image["units"]]
     yield {"name": "services", "do": "services", "units": [u for u in units if u not in ("", "?")]}
-    yield {"name": "gpus", "do": "gpus", "count": row.gpu.count}
-    yield _fabric(row)
+    yield (
+        _skipped("gpus", "this image loads their drivers later")
+        if image.get("drivers_later")
+        else {"name": "gpus", "do": "gpus", "count": row.gpu.count}
+    )
+    yield _fabric(row, image)
     if setup.hold_packages:
         yield {"name": "packages", "do": "hold", "patterns": image["hold"]}
     else:
@@ -174,11 +187,12 @@ def _steps(
     yield from _commands("after", setup.commands_after)
 
 
-def _fabric(row: NodeSize) -> dict[str, Any]:
+def _fabric(row: NodeSize, image: dict[str, Any]) -> dict[str, Any]:
     table = _table()
     if row.fabric is Fabric.EFA:
         pages = table["efa"]["hugepages"]
-        return {"name": "fabric", "do": "efa", "count": row.fabric_ports, "pages": pages}
+        step = {"name": "fabric", "do": "efa", "count": row.fabric_ports, "pages": pages}
+        return step if image.get("libfabric", True) else {**step, "libfabric": False}
     if row.fabric is Fabric.INFINIBAND:
         return {
             "name": "fabric",

@@ -27,11 +27,13 @@ def cloud_config(
     packages: Sequence[str] = (),
     extra_commands: Sequence[str] = (),
     setup: Setup | None = None,
+    packed: bool = False,
 ) -> str:
     """`#cloud-config` text that writes the node's files and sets the node up.
 
     `packages` are installed before anything runs; `extra_commands` are bash and come after `setup.commands_after`,
     each a step of its own. The setup stops at the first step that fails, and cloud-init then reports an error.
+    `packed` compresses each file, for text that nobody compresses as a whole.
     Comments are left out; `node_files` has them. Raises what `node_files` raises.
     """
     row = size if isinstance(size, NodeSize) else get_size(size)
@@ -40,12 +42,14 @@ def cloud_config(
     written = [
         file if file.path == paths.TOPOLOGY else replace(file, content=bare(file.content))
         for file in node_files(row, environment=environment, topology_xml=topology_xml)
+        if setup.entrypoint or file.path != paths.ENTRYPOINT
     ]
     steps = plan(row, environment, written, setup)
     programs = [
         NodeFile(f"{paths.LIBRARY}/{name}.py", bare(node_text(f"setup/{name}.py")))
         for name in ("setup", *steps.modules)
     ]
+    waits = _templates().get_template("before.conf.j2").render(runner=paths.SETUP)
     unit = _templates().get_template("gpu-fabric-ready.service.j2").render(runner=paths.SETUP)
     wants = _templates().get_template("multi-user.target.j2").render()
     return (
@@ -61,9 +65,11 @@ def cloud_config(
                 *programs,
                 NodeFile(paths.SETUP_PLAN, json.dumps(steps.document, separators=(",", ":")) + "\n"),
                 *written,
+                *(NodeFile(paths.before(unit), waits) for unit in steps.before),
                 NodeFile(paths.READY_UNIT, unit),
                 NodeFile(paths.READY_WANTED, wants),
             ],
+            packed=packed,
             runner=paths.SETUP,
             unit=paths.READY_UNIT.rpartition("/")[2],
             wanted=paths.READY_WANTED,

@@ -1,19 +1,28 @@
 """What an EFA node waits for: all its devices as libfabric opens them, and the pages that they take."""
 
+import glob
+import os
 import re
 import shutil
 
+DRIVERS = "/sys/class/infiniband/*/device/driver"
 
-def devices(host):
+
+def opened(host):
     """Not what sysfs lists: Blackwell nodes have RDMA cards there that are not EFA."""
     shown = host.run(shutil.which("fi_info") or "/opt/amazon/efa/bin/fi_info", "-p", "efa", check=False)
     return len(set(re.findall(r"^\s*domain: (\S+?)(?:-(?:rdm|dgrm))?$", shown, re.M)))
 
 
-def run(host, count, pages, seconds=900):
+def bound():
+    """Devices of the kernel's driver `efa`, where libfabric comes in the images of pods and not in the node's."""
+    return sum(os.path.basename(os.path.realpath(each)) == "efa" for each in glob.glob(DRIVERS))
+
+
+def run(host, count, pages, libfabric=True, seconds=900):
     def look():
-        found = devices(host)
-        return None if found == count else f"fi_info lists {found} of {count} EFA devices"
+        found, who = (opened(host), "fi_info") if libfabric else (bound(), "the kernel")
+        return None if found == count else f"{who} lists {found} of {count} EFA devices"
 
     host.until(look, seconds)
     path = "/proc/sys/vm/nr_hugepages"

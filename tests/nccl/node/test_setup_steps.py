@@ -161,3 +161,22 @@ def test_a_node_without_a_container_runtime_says_so() -> None:
     host = Host()
     with pytest.raises(host.Skip, match="no container runtime here"):
         load("containers").run(host)
+
+
+@pytest.mark.parametrize(("drivers", "says"), [(("efa", "efa"), None), (("efa", "mlx5_core"), "1 of 2")])
+def test_without_libfabric_the_devices_of_efas_driver_count(
+    drivers: tuple[str, ...], says: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, driver in enumerate(drivers):
+        (tmp_path / "drivers" / driver).mkdir(parents=True, exist_ok=True)
+        device = tmp_path / f"rdmap{number}s0" / "device"
+        device.mkdir(parents=True)
+        (device / "driver").symlink_to(tmp_path / "drivers" / driver)
+    efa = load("efa")
+    monkeypatch.setattr(efa, "DRIVERS", str(tmp_path / "rdmap*" / "device" / "driver"))
+    host = Host(files={"/proc/sys/vm/nr_hugepages": "5128"})
+    answers: list[str | None] = []
+    monkeypatch.setattr(host, "until", lambda look, seconds: answers.append(look()), raising=False)
+    efa.run(host, count=2, pages=5128, libfabric=False)
+    assert answers == [says and f"the kernel lists {says} EFA devices"]
+    assert host.ran == []
