@@ -70,6 +70,8 @@ CLOUD = Cloud(
     ),
     throttling_status=429,
     retries=lambda config: 3,
+    # azcore's retry policy takes a lost answer like a 5xx, and Resource Manager's PUT and DELETE are idempotent.
+    repeatable=True,
     remember={
         kinds.INSTANCE: "machine of a scale set",
         kinds.IP_CONFIGURATION: "address in a subnet",

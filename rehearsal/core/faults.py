@@ -25,7 +25,8 @@ fails. It is read at every operation, so it can change between two commands. ``t
 ``fail``
     The first so many operations fail. ``when`` is ``before`` (nothing was done), ``after`` (it was done, and the
     answer was lost: the cloud has it, the engine does not know) or ``partial`` (it was done, the engine learns the
-    id, and the object counts as half ready).
+    id, and the object counts as half ready). A provider whose requests mean the same twice sends one again whose
+    answer was lost, as often as the vendor's does: Azure's takes four lost answers before the user sees it.
 ``quota``
     A limit of the account that support has moved. Which limits a cloud has is said where it refuses.
 """

@@ -583,6 +583,7 @@ class Provider(ResourceProviderServicer):
             with self._transaction() as tx:
                 tx.record(operation, type.token, id, name, refusal.code)
             raise ProviderError(self.cloud.refusal(type, operation, label, refusal)) from refusal
+        failing = self._sent_again(failing, switches, operation, type.token, name)
         if failing is not None:
             refusal = Refusal(failing.code, failing.message)
             text = self.cloud.refusal(type, operation, label, refusal)
@@ -605,6 +606,24 @@ class Provider(ResourceProviderServicer):
         if due is not None and due.when == "before":
             raise Refusal(due.code, due.message)
         return due
+
+    def _sent_again(
+        self,
+        failing: fault_switches.Fail | None,
+        switches: fault_switches.Faults,
+        operation: str,
+        token: str,
+        name: str,
+    ) -> fault_switches.Fail | None:
+        """The failure that the user sees: none, where an answer was lost and a later one of the same request came."""
+        if failing is None or failing.when != "after" or not self.cloud.repeatable:
+            return failing
+        for attempt in range(self.cloud.retries(self.config)):
+            again = self._failing(switches, operation, token, name)
+            if again is None:
+                self.log("debug", f"{token}: tried again {attempt + 1} times after a lost answer", "")
+                return None
+        return failing
 
     def _throttle(
         self,

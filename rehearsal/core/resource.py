@@ -218,6 +218,9 @@ class Cloud:
     throttling_status: int = 503
     retries: Callable[[Mapping[str, Any]], int] = lambda config: 5
     """How often the vendor's provider tries again by itself."""
+    repeatable: bool = False
+    """Whether a request whose answer was lost means the same when it is sent again, as PUT and DELETE do. The vendor's
+    provider then sends it again by itself, and the second answer is of the object that is there."""
     bridged: bool = True
     """Whether the vendor's provider is one of pulumi-terraform-bridge. One that is not, as pulumi-azure-native,
     compares a program's inputs with those of last time and with nothing else, answers what the API answers and not

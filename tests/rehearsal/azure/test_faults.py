@@ -128,3 +128,23 @@ def test_a_call_can_be_made_to_fail_with_azures_own_words(world, faults):
     text = world.refused(SCALE_SET, "bad", world.scale_set())
     assert text == 'Status=400 Code="QuotaExceeded" Message="No cores are left."'
     world.up(SCALE_SET, "nodes", world.scale_set())
+
+
+def test_a_lost_answer_is_asked_for_again_and_nothing_is_made_twice(world, faults):
+    inputs = {"addressSpace": {"addressPrefixes": ["10.1.0.0/16"]}}
+    before = world.engine.held().count(NETWORK)
+    faults(fail=[{"type": NETWORK, "when": "after", "first": 3}])
+    made = world.up(NETWORK, "patient", inputs)
+    assert made["provisioningState"] == "Succeeded"
+    assert world.engine.held().count(NETWORK) == 1 + before
+
+
+def test_four_lost_answers_leave_what_the_engine_does_not_know_and_its_name_is_taken(world, faults):
+    inputs = {"addressSpace": {"addressPrefixes": ["10.1.0.0/16"]}, "virtualNetworkName": "theirs"}
+    before = world.engine.held().count(NETWORK)
+    faults(fail=[{"type": NETWORK, "when": "after", "first": 4}])
+    with pytest.raises(Failed) as failed:
+        world.up(NETWORK, "net", inputs)
+    assert failed.value.partial == ()
+    assert world.engine.held().count(NETWORK) == 1 + before
+    assert "cannot create already existing resource" in world.refused(NETWORK, "net", inputs)
