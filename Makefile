@@ -14,7 +14,7 @@ RUN   := --stack '$(STACK)' --cloud '$(CLOUD)' --project '$(PROJECT)'
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help preview up outputs refresh destroy cancel stack test test-slow lint format benchmark clouds forget lock clean
+.PHONY: help preview up outputs refresh destroy cancel stack test test-slow lint format docs benchmark clouds forget lock clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z.-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,10 @@ format: .venv/.ready-dev ## Mend the style
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
+docs: .venv/.ready-dev ## The documentation site, in build/site; ends at a broken link
+	@scripts/site-source
+	@$(BIN)/zensical build --strict --clean
+
 benchmark: .venv/.ready-dev ## Preview time and resource counts, side by side
 	@$(BIN)/python -m benchmarks.preview $(ARGS)
 
@@ -84,7 +88,7 @@ lock: .venv/.ready-dev ## Pin the newest versions that pyproject.toml allows
 	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --group dev -c requirements.txt --no-header pyproject.toml -o requirements-dev.txt
 
 clean: forget ## The same, and the environment
-	rm -rf .venv .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
+	rm -rf .venv .cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version.split()[0])'
