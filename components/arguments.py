@@ -14,5 +14,13 @@ class NcclArgs(TypedDict, total=False):
 
 
 class BootstrapArgs(TypedDict, total=False):
+    before: Sequence[str]
+    """Bash that runs on the node before ours, once a node."""
     after: Sequence[str]
-    """Shell commands that run on the node after ours."""
+    """Bash that runs on the node after ours, once a node."""
+    scratch: str
+    """Where local NVMe disks are mounted: /scratch, another path, or `none`."""
+    containers: bool
+    """Give container runtimes our files and unlimited locked memory; false."""
+    state_tag: bool
+    """Let every node write its state to the tag gpu-fabric:state of its own instance; false."""

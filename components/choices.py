@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any
+from pathlib import PurePosixPath
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from gpu_fabric.components.node_files import TopologyUse
-from gpu_fabric.components.settings import Settings, Text
+from gpu_fabric.components.problems import Problem
+from gpu_fabric.components.settings import Settings, Switch, Text
 from gpu_fabric.components.surroundings import Surroundings
+from gpu_fabric.nccl.bootstrap import Setup
+from gpu_fabric.nccl.hardware import NodeSize
+from gpu_fabric.nccl.paths import STATE_TAG
 
 
 class NodesAs(StrEnum):
@@ -40,13 +46,63 @@ class Nccl(Settings):
     environment: dict[str, Text] = Field(default_factory=dict)
     """Variables of yours; they win over ours, and lint says what they cost."""
     topology: TopologyUse = TopologyUse.DEFAULT
-    """Our topology XML: as the catalog says for the size, active, or only installed."""
     """Our topology XML: active where the platform wants one, always active, or only installed."""
 
 
+NO_SCRATCH = "none"
+
+#: A file system over one of these hides what the system keeps there (Filesystem Hierarchy Standard 3.0, chapter 3).
+_SYSTEM_FOLDERS = (
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "lib",
+    "lib64",
+    "proc",
+    "root",
+    "run",
+    "sbin",
+    "sys",
+    "tmp",
+    "usr",
+)
+_SYSTEM_PLACES = ("/", "/home", "/mnt", "/opt", "/srv", "/var", "/var/lib", "/var/log")
+
+
+def _mount_point(value: str) -> str:
+    """`none`, or a folder of its own that a file system can be mounted on."""
+    if value == NO_SCRATCH:
+        return value
+    place = PurePosixPath(value)
+    remedy = "give a folder of its own such as /scratch, or `none` to leave the disks alone"
+    if not place.is_absolute() or ".." in place.parts or not value.isprintable() or " " in value:
+        raise ValueError(f"{value!r} is not an absolute path without spaces and `..`; {remedy}")
+    if str(place) in _SYSTEM_PLACES or place.parts[1] in _SYSTEM_FOLDERS:
+        raise ValueError(f"{value} holds files of the system, which a mounted disk would hide; {remedy}")
+    return str(place)
+
+
+def _command(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is empty; give a command, or drop the item")
+    return value
+
+
+Command = Annotated[Text, AfterValidator(_command)]
+
+
 class Bootstrap(Settings):
-    after: tuple[Text, ...] = ()
-    """Shell commands of yours that run on the node after ours; one that fails fails the boot."""
+    before: tuple[Command, ...] = ()
+    """Bash of yours that runs on the node before ours, once a node, each a step; one that fails fails the boot."""
+    after: tuple[Command, ...] = ()
+    """Bash of yours that runs on the node after ours, once a node, each a step; one that fails fails the boot."""
+    scratch: Annotated[Text, AfterValidator(_mount_point)] | None = None
+    """Where local NVMe disks are mounted, as one RAID 0. Without it: /scratch. `none` leaves the disks alone."""
+    containers: Switch = False
+    """Give container runtimes our files and unlimited locked memory (Docker, Enroot, and as a CDI device)."""
+    state_tag: Switch = False
+    """Let every node write ready, or failed and at which step, to the tag gpu-fabric:state of its own instance."""
 
 
 def additions(nccl: Nccl, bootstrap: Bootstrap, around: Surroundings) -> dict[str, Any]:
@@ -54,6 +110,28 @@ def additions(nccl: Nccl, bootstrap: Bootstrap, around: Surroundings) -> dict[st
     return {
         "overrides": nccl.environment,
         "topology": nccl.topology,
-        "commands_after": bootstrap.after,
-        "routes": around.other_cloud.routes if around.other_cloud is not None else None,
+        "setup": Setup(
+            commands_before=bootstrap.before,
+            commands_after=bootstrap.after,
+            scratch=None if bootstrap.scratch == NO_SCRATCH else bootstrap.scratch or Setup.scratch,
+            containers=bootstrap.containers,
+            routes=around.other_cloud.routes if around.other_cloud is not None else None,
+            tag=bootstrap.state_tag,
+        ),
     }
+
+
+def written_by_node(bootstrap: Bootstrap) -> list[str]:
+    """Paths in an instance's inputs that a node itself writes, which is no drift."""
+    return [f'tags["{STATE_TAG}"]'] if bootstrap.state_tag else []
+
+
+def scratch_problems(bootstrap: Bootstrap, size: NodeSize | None) -> Iterator[Problem]:
+    """A mount point for disks that the size does not have."""
+    asked = bootstrap.scratch not in (None, NO_SCRATCH)
+    if asked and size is not None and not size.local_nvme_gb:
+        yield Problem(
+            ("bootstrap", "scratch"),
+            f"the catalog has no local NVMe disks for {size.name}",
+            "drop the key, or describe the size with its disks under `fabric.sizes`",
+        )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gpu_fabric.components.problems import Problem
-from gpu_fabric.nccl.bootstrap import CrossCloudRoutes, Setup, cloud_config, user_data
+from gpu_fabric.nccl.bootstrap import Setup, cloud_config, user_data
 from gpu_fabric.nccl.environment import Environment, EnvironmentInputError, Origin, Role, environment
 from gpu_fabric.nccl.hardware import NodeSize
 
@@ -73,22 +73,21 @@ def node_files(
     *,
     overrides: Mapping[str, str],
     topology: TopologyUse,
-    commands_after: Sequence[str],
+    setup: Setup,
     image: str | None = None,
-    routes: CrossCloudRoutes | None = None,
 ) -> NodeFiles:
     """The files of a node of this size with this image (None: the cloud's GPU image).
 
-    With `routes` the node also reaches the other cloud's nodes, and its variables allow for a communicator that does.
+    With `setup.routes` the node also reaches the other cloud's nodes, and its variables allow for a communicator that
+    does.
 
     Raises EnvironmentInputError where the user's variables are malformed.
     """
-    role = Role.INSIDE_CLOUD if routes is None else Role.STAGE_BOUNDARY
+    role = Role.INSIDE_CLOUD if setup.routes is None else Role.STAGE_BOUNDARY
     variables = environment(
         size, image=image, role=role, overrides=overrides, topology_file=_TOPOLOGY_FILE[topology]
     )
-    setup = Setup(routes=routes)
-    text = cloud_config(size, environment=variables, extra_commands=commands_after, setup=setup)
+    text = cloud_config(size, environment=variables, setup=setup)
     notes = tuple(
         f"nccl.environment: {finding.what} {finding.remedy} ({finding.code}; {finding.source})"
         for finding in variables.findings
@@ -101,11 +100,10 @@ def problems_of_node_files(
     *,
     overrides: Mapping[str, str],
     topology: TopologyUse,
-    commands_after: Sequence[str],
+    setup: Setup,
     limit: int,
     cloud: str,
     image: str | None = None,
-    routes: CrossCloudRoutes | None = None,
 ) -> list[Problem]:
     """What is wrong with what the user adds to a node: malformed variables, no layout to activate, too many bytes."""
     if topology is TopologyUse.ACTIVE and size.pci is None:
@@ -117,14 +115,7 @@ def problems_of_node_files(
             )
         ]
     try:
-        files = node_files(
-            size,
-            overrides=overrides,
-            topology=topology,
-            commands_after=commands_after,
-            image=image,
-            routes=routes,
-        )
+        files = node_files(size, overrides=overrides, topology=topology, setup=setup, image=image)
     except EnvironmentInputError as refused:
         return [_problem(problem) for problem in refused.problems]
     count = len(files.compressed)
@@ -132,11 +123,21 @@ def problems_of_node_files(
         return []
     return [
         Problem(
-            ("bootstrap", "after"),
+            _largest(overrides, setup),
             f"the node's start-up data is {count:,} bytes after gzip, and {cloud} takes {limit:,}",
             "move commands into a script that the node downloads, or into the image",
         )
     ]
+
+
+def _largest(overrides: Mapping[str, str], setup: Setup) -> tuple[str, str]:
+    """The key under which the user adds most to a node."""
+    added = {
+        ("bootstrap", "after"): setup.commands_after,
+        ("bootstrap", "before"): setup.commands_before,
+        ("nccl", "environment"): tuple(overrides.values()),
+    }
+    return max(added, key=lambda path: sum(map(len, added[path])))
 
 
 def _problem(text: str) -> Problem:

@@ -21,7 +21,7 @@ from gpu_fabric.components.aws.endpoints import INTERFACE_ENDPOINTS
 from gpu_fabric.components.aws.limits import CAPACITY_BLOCK_NODES, GP3, SUBNET_PREFIXES, USER_DATA_BYTES
 from gpu_fabric.components.aws.regions import region_of
 from gpu_fabric.components.aws.settings import AwsClusterSettings, CapacityBlock, Internet
-from gpu_fabric.components.choices import PlacementKind, additions
+from gpu_fabric.components.choices import PlacementKind, additions, scratch_problems
 from gpu_fabric.components.node_files import problems_of_node_files
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.subnets import read_block
@@ -368,6 +368,10 @@ _ID_PREFIXES: tuple[tuple[tuple[str, str], str], ...] = (
 )
 
 
+def _scratch(settings: AwsClusterSettings, around: Surroundings) -> Iterator[Problem]:
+    yield from scratch_problems(settings.bootstrap, find_size(settings, around))
+
+
 def _ids(settings: AwsClusterSettings, _: Surroundings) -> Iterator[Problem]:
     for where, prefix in _ID_PREFIXES:
         given = getattr(getattr(settings, where[0]), where[1], None)
@@ -397,6 +401,7 @@ RULES: tuple[Callable[[AwsClusterSettings, Surroundings], Iterable[Problem]], ..
     _root_volume,
     _image,
     _access,
+    _scratch,
     _ids,
     _tags,
 )

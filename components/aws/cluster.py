@@ -126,7 +126,14 @@ class AwsGpuCluster(pulumi.ComponentResource):
             group = AwsFabricSecurityGroup(name, vpc_id=network.vpc_id, extra_tags=more, opts=child(self))
             group_ids = [group.group_id]
             ready_when += group.rules
-        access = AwsNodeAccess(name, settings.access, region=region, extra_tags=more, opts=child(self))
+        access = AwsNodeAccess(
+            name,
+            settings.access,
+            region=region,
+            tags_itself=settings.bootstrap.state_tag,
+            extra_tags=more,
+            opts=child(self),
+        )
         ready_when += access.policies
         placement = AwsPlacement(
             name, settings.placement_kind, settings.placement.name, extra_tags=more, opts=child(self)

@@ -16,7 +16,7 @@ import pulumi_aws as aws
 from gpu_fabric.components.aws.settings import AwsClusterSettings, CapacityBlock, Reservation
 from gpu_fabric.components.aws.tags import tags
 from gpu_fabric.components.aws.template import AwsNodeTemplate
-from gpu_fabric.components.choices import NodesAs, Updates
+from gpu_fabric.components.choices import NodesAs, Updates, written_by_node
 from gpu_fabric.components.component import child
 
 
@@ -136,7 +136,7 @@ class AwsNodes(pulumi.ComponentResource):
         options = child(
             self,
             depends_on=list(ready_when),
-            ignore_changes=["launchTemplate"] if keep else None,
+            ignore_changes=(["launchTemplate"] if keep else []) + written_by_node(settings.bootstrap),
             replace_on_changes=None if keep else ["launchTemplate"],
             replace_with=self._ground,
             # The old node must give its place in the reservation or the placement group to the new one.

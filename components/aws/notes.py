@@ -8,6 +8,7 @@ from gpu_fabric.components.aws.settings import AwsClusterSettings, CapacityBlock
 from gpu_fabric.components.aws.template import ImageReference
 from gpu_fabric.components.choices import NodesAs, PlacementKind, Updates
 from gpu_fabric.nccl.hardware import InterfaceLayout, NodeSize
+from gpu_fabric.nccl.paths import STATE_TAG
 
 
 def notes(settings: AwsClusterSettings, size: NodeSize, image: ImageReference) -> Iterator[str]:
@@ -56,6 +57,11 @@ def notes(settings: AwsClusterSettings, size: NodeSize, image: ImageReference) -
         yield (
             "network: it is not checked that an adopted security group allows all traffic to and from itself; EFA "
             "needs both rules, by the group's id."
+        )
+    if settings.bootstrap.state_tag and settings.access.instance_profile_name is not None:
+        yield (
+            "bootstrap: `stateTag` needs ec2:CreateTags, and an instance profile of yours gets no policy from us; "
+            f"allow it for the key {STATE_TAG}, or the nodes write no tag."
         )
     if settings.interfaces is InterfaceLayout.MAXIMUM_IP_BANDWIDTH:
         yield (

@@ -1,19 +1,21 @@
 """How a person gets into a node, and who a node is to Azure.
 
-Creates: an SSH key pair where no public key is given (its private half is a secret of the stack) · with `findPeers` a
-user-assigned identity, and for a fleet the role assignment with which its nodes read their own scale set. Without it a
-node has a system-assigned identity of its own, which may do nothing until somebody gives it a role.
+Creates: an SSH key pair where no public key is given (its private half is a secret of the stack) · where a node may do
+something, a user-assigned identity, and role assignments: with `findPeers` a fleet's nodes read their own scale set,
+with `stateTag` nodes tag their scale set's instances, or their machine. Otherwise a node has a system-assigned identity
+of its own, which may do nothing until somebody gives it a role.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pulumi
 from pulumi_azure_native import authorization, compute, managedidentity
 
-from gpu_fabric.components.azure.limits import READER
+from gpu_fabric.components.azure.limits import READER, TAG_CONTRIBUTOR
 from gpu_fabric.components.azure.settings import Access
 from gpu_fabric.components.azure.tags import tags
 from gpu_fabric.components.component import child
@@ -26,7 +28,7 @@ class AzureNodeAccess(pulumi.ComponentResource):
     private_key: pulumi.Output[str] | None
     """In OpenSSH's format, a secret; None where the public key was given."""
     principal_id: pulumi.Output[str] | None
-    """Of the identity that `findPeers` makes."""
+    """Of the identity that is made for `findPeers` and `stateTag`."""
 
     def __init__(
         self,
@@ -35,9 +37,14 @@ class AzureNodeAccess(pulumi.ComponentResource):
         *,
         resource_group_name: pulumi.Input[str],
         location: str,
+        tags_itself: bool = False,
         extra_tags: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
+        """`tags_itself`: whether a node may write its state to a tag of its own instance.
+
+        An identity of the user's gets no role from us.
+        """
         super().__init__("gpu-fabric:index:AzureNodeAccess", name, None, opts)
         self._name = name
         self._identity_id = access.identity_id
@@ -46,7 +53,15 @@ class AzureNodeAccess(pulumi.ComponentResource):
             self.public_key = pulumi.Output.from_input(access.ssh_public_key)
         else:
             self._make_key_pair()
-        if access.find_peers:
+        self._roles = {
+            name: role
+            for name, role, wanted in (
+                ("find-peers", READER, access.find_peers),
+                ("state-tag", TAG_CONTRIBUTOR, tags_itself),
+            )
+            if wanted and access.identity_id is None
+        }
+        if self._roles:
             # Not the scale set's own identity: its principal counts as unknown whenever the scale set changes, and
             # the role assignment would be replaced at every preview of a larger or smaller fleet.
             identity = managedidentity.UserAssignedIdentity(
@@ -88,22 +103,23 @@ class AzureNodeAccess(pulumi.ComponentResource):
             }
         return {"type": compute.ResourceIdentityType.SYSTEM_ASSIGNED}
 
-    def let_find_peers(self, scale_set: compute.VirtualMachineScaleSet) -> None:
-        """Let the nodes read the scale set that they are in, where `findPeers` asks for it."""
+    def assign_roles(self, nodes: pulumi.CustomResource, name: str) -> None:
+        """Let the nodes do what is asked for, with `nodes` alone: a scale set, or one machine. `name` is its name."""
         if self.principal_id is None:
             return
-        authorization.RoleAssignment(
-            f"{self._name}-find-peers",
-            scope=scale_set.id,
-            principal_id=self.principal_id,
-            # Without it the assignment fails until the new identity is known everywhere.
-            principal_type=authorization.PrincipalType.SERVICE_PRINCIPAL,
-            role_definition_id=scale_set.id.apply(_reader),
-            opts=child(self),
-        )
+        for purpose, role in self._roles.items():
+            authorization.RoleAssignment(
+                f"{name}-{purpose}",
+                scope=nodes.id,
+                principal_id=self.principal_id,
+                # Without it the assignment fails until the new identity is known everywhere.
+                principal_type=authorization.PrincipalType.SERVICE_PRINCIPAL,
+                role_definition_id=nodes.id.apply(partial(_definition, role)),
+                opts=child(self),
+            )
 
 
-def _reader(resource_id: str) -> str:
+def _definition(role: str, resource_id: str) -> str:
     """The role definition's id in the subscription of a resource."""
     subscription = resource_id.split("/")[2]
-    return f"/subscriptions/{subscription}/providers/Microsoft.Authorization/roleDefinitions/{READER}"
+    return f"/subscriptions/{subscription}/providers/Microsoft.Authorization/roleDefinitions/{role}"

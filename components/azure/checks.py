@@ -28,7 +28,7 @@ from gpu_fabric.components.azure.limits import (
     ZONES,
 )
 from gpu_fabric.components.azure.settings import AzureClusterSettings, Network, Spot
-from gpu_fabric.components.choices import NodesAs, PlacementKind, additions
+from gpu_fabric.components.choices import NodesAs, PlacementKind, additions, scratch_problems
 from gpu_fabric.components.node_files import problems_of_node_files
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.subnets import (
@@ -434,6 +434,10 @@ def _identity(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Probl
         )
 
 
+def _scratch(settings: AzureClusterSettings, around: Surroundings) -> Iterator[Problem]:
+    yield from scratch_problems(settings.bootstrap, find_size(settings, around))
+
+
 def _security(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Problem]:
     security = settings.security
     if security.trusted_launch and settings.vm_size in SIZES_WITHOUT_TRUSTED_LAUNCH:
@@ -470,6 +474,7 @@ RULES: tuple[Callable[[AzureClusterSettings, Surroundings], Iterable[Problem]], 
     _image,
     _access,
     _identity,
+    _scratch,
     _security,
     _tags,
 )

@@ -134,7 +134,14 @@ class AzureGpuCluster(pulumi.ComponentResource):
             extra_tags=more,
             opts=child(self),
         )
-        access = AzureNodeAccess(name, settings.access, **place, extra_tags=more, opts=child(self))
+        access = AzureNodeAccess(
+            name,
+            settings.access,
+            **place,
+            tags_itself=settings.bootstrap.state_tag,
+            extra_tags=more,
+            opts=child(self),
+        )
         files = node_files(size, **node_additions(settings, around))
         nodes = AzureNodes(
             name,

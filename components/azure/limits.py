@@ -70,3 +70,7 @@ region's marketplace still has this version is unverified: a preview makes no lo
 
 READER = "acdd72a7-3385-48ef-bd42-f606fba81ae7"
 """The built-in role Reader. azure docs, role-based-access-control/built-in-roles.md."""
+
+TAG_CONTRIBUTOR = "4a9ae827-6dc8-4573-8ac7-8239d42aa03f"
+"""The built-in role Tag Contributor, the same page: it writes tags of the scope and may do nothing else to it. That
+instances of a scale set carry tags: azure docs, azure-resource-manager/management/tag-support.md."""

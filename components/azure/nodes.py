@@ -23,7 +23,7 @@ from gpu_fabric.components.azure.checks import partition_limit, trusted_launch
 from gpu_fabric.components.azure.image import image_reference
 from gpu_fabric.components.azure.settings import AzureClusterSettings, Eviction, Spot
 from gpu_fabric.components.azure.tags import tags
-from gpu_fabric.components.choices import NodesAs, Updates
+from gpu_fabric.components.choices import NodesAs, Updates, written_by_node
 from gpu_fabric.components.component import child
 from gpu_fabric.nccl.hardware import NodeSize
 
@@ -181,7 +181,7 @@ class AzureNodes(pulumi.ComponentResource):
             ),
         )
         self.fleet_name = scale_set.name
-        self._access.let_find_peers(scale_set)
+        self._access.assign_roles(scale_set, self._name)
         self.principal_id = self._access.principal_id or scale_set.identity.apply(
             lambda identity: identity.principal_id if identity else None
         )
@@ -222,6 +222,7 @@ class AzureNodes(pulumi.ComponentResource):
             interface, address = self._interface(number, ready_when)
             addresses.append(address)
             machines.append(self._machine(number, availability_set, interface))
+            self._access.assign_roles(machines[-1], f"{self._name}-{number:03d}")
         self.instance_ids = pulumi.Output.all(*[machine.id for machine in machines])
         self.private_addresses = pulumi.Output.all(*addresses)
 
@@ -298,7 +299,7 @@ class AzureNodes(pulumi.ComponentResource):
             diagnostics_profile=self._diagnostics(),
             opts=child(
                 self,
-                ignore_changes=[*MADE_OF] if keep else None,
+                ignore_changes=([*MADE_OF] if keep else []) + written_by_node(settings.bootstrap),
                 replace_on_changes=[*FIXED_IN_A_MACHINE] + ([] if keep else [*MADE_OF]),
                 replace_with=[interface],
                 # The old machine must give up its interface and its capacity.

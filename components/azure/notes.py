@@ -10,6 +10,10 @@ from gpu_fabric.components.azure.settings import AzureClusterSettings, Eviction,
 from gpu_fabric.components.choices import NodesAs, PlacementKind, Updates
 from gpu_fabric.nccl.hardware import NodeSize
 
+_ASSIGNMENT = (
+    "{}: the role assignment of `{}` needs the right to assign roles (Owner, or User Access Administrator)."
+)
+
 
 def notes(settings: AzureClusterSettings, size: NodeSize, image: ImageReference, name: str) -> Iterator[str]:
     """One sentence or two each, in the order of the settings. `name` is the cluster's, from which nodes are named."""
@@ -80,9 +84,17 @@ def notes(settings: AzureClusterSettings, size: NodeSize, image: ImageReference,
             "(MicrosoftDocs/azure-compute-docs, trusted-launch.md); whether the image's drivers load is unverified."
         )
     if settings.access.find_peers:
+        yield _ASSIGNMENT.format("access", "findPeers")
+    if settings.bootstrap.state_tag and settings.access.identity_id is not None:
         yield (
-            "access: the role assignment of `findPeers` needs the right to assign roles (Owner, or User Access "
-            "Administrator)."
+            "bootstrap: `stateTag` gives an identity of yours no role; give it Tag Contributor for the nodes, or they "
+            "write no tag."
+        )
+    elif settings.bootstrap.state_tag:
+        yield (
+            f"{_ASSIGNMENT.format('bootstrap', 'stateTag')} Azure cannot limit Tag Contributor to one tag: a node may "
+            "change every tag of the nodes' own resource. That an instance of a scale set takes the tag this way is "
+            "unverified."
         )
     for statement in size.unverified:
         yield f"{size.name}: unverified: {statement}"

@@ -12,6 +12,7 @@ import yaml
 
 from gpu_fabric.components.node_files import TopologyUse, node_files
 from gpu_fabric.nccl import paths
+from gpu_fabric.nccl.bootstrap import Setup
 from gpu_fabric.nccl.hardware import get_size
 
 ND_V4 = ("Standard_ND96asr_v4", "Standard_ND96amsr_A100_v4")
@@ -23,7 +24,7 @@ THE_IMAGES_OWN = ("/etc/nccl.conf", "/opt/microsoft/")
 
 def written(size: str, **changes: Any) -> dict[str, str]:
     """Path → content of every file that the cloud-config writes."""
-    wanted: dict[str, Any] = {"overrides": {}, "topology": TopologyUse.DEFAULT, "commands_after": ()}
+    wanted: dict[str, Any] = {"overrides": {}, "topology": TopologyUse.DEFAULT, "setup": Setup()}
     text = node_files(get_size(size), **{**wanted, **changes}).text
     return {entry["path"]: _content(entry) for entry in yaml.safe_load(text)["write_files"]}
 
