@@ -20,7 +20,9 @@ EVERYTHING = {
     "network": {"bastion": True},
     "access": {"findPeers": True},
     "capacity": {"kind": "spot", "eviction": "delete"},
+    "bootstrap": {"before": ["true"], "containers": True, "stateTag": True},
 }
+INSTANCES = {"nodesAs": "instances", "bootstrap": {"stateTag": True}}
 
 
 def azure(nodes: int, **changes: Any) -> dict[str, Any]:
@@ -61,7 +63,7 @@ def test_both_clouds_are_one_plan_and_end_empty(simulated: SimulatedStack) -> No
     assert simulated.holdings() == []
 
 
-@pytest.mark.parametrize("changes", [EVERYTHING, {"nodesAs": "instances"}], ids=["everything", "instances"])
+@pytest.mark.parametrize("changes", [EVERYTHING, INSTANCES], ids=["everything", "instances"])
 def test_every_shape_lives_scales_and_goes_with_nothing_else_replaced(
     simulated: SimulatedStack, changes: dict[str, Any]
 ) -> None:
@@ -71,8 +73,8 @@ def test_every_shape_lives_scales_and_goes_with_nothing_else_replaced(
     first = identities(simulated)
     simulated.configure(azure(4, **changes))
     simulated.ok("up")
-    instances = "nodesAs" in changes
-    assert changed(simulated, first) == ({"train-azure-002", "train-azure-003"} if instances else set())
+    more = {"train-azure-002", "train-azure-003", "train-azure-002-state-tag", "train-azure-003-state-tag"}
+    assert changed(simulated, first) == (more if "nodesAs" in changes else set())
     simulated.configure(azure(2, **changes))
     simulated.ok("up")
     assert changed(simulated, first) == set()
