@@ -153,7 +153,8 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
         "--stack",
         request.stack,
         "--non-interactive",
-        *manner.flags,
+        # The engine takes no answer to a question that it does not ask.
+        *(flag for flag in manner.flags if flag != "--yes" or "--preview-only" not in request.arguments),
     ]
     if manner.reads_config:
         arguments += ["--config-file", str(target)]
