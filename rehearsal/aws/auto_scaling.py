@@ -237,11 +237,11 @@ def _scale_out(call: Call, name: str, wanted: Request, subnets: list[str], missi
         started: list[str] = []
         try:
             started = launch.run(
-                call.tx, _in_subnet(wanted, subnet_id), share, call.faults, owner=name, fit=True
+                call.tx, in_subnet(wanted, subnet_id), share, call.faults, owner=name, fit=True
             )
             if len(started) < share:
                 launch.run(
-                    call.tx, _in_subnet(wanted, subnet_id), share - len(started), call.faults, owner=name
+                    call.tx, in_subnet(wanted, subnet_id), share - len(started), call.faults, owner=name
                 )
         except Refusal as refusal:
             if refusal.code not in _AT_LAUNCH:
@@ -266,7 +266,7 @@ def _activity_failed(call: Call, name: str, refusal: Refusal) -> None:
     )
 
 
-def _in_subnet(wanted: Request, subnet_id: str) -> Request:
+def in_subnet(wanted: Request, subnet_id: str) -> Request:
     """The request with the group's subnet: at its interfaces where it has any."""
     if not wanted.interfaces:
         return replace(wanted, subnet_id=subnet_id)

@@ -20,8 +20,17 @@ _VERBS = {
     "invoke": "reading",
 }
 
-_MODELLED = frozenset({"DirectConnectClientException"})
-"""Codes that the AWS SDK for Go has a type for: they are printed without "api error" (terraform-provider-aws#43499)."""
+_MODELLED = frozenset(
+    {
+        "DirectConnectClientException",
+        "InvalidParameterException",
+        "InvalidRequestException",
+        "ResourceInUseException",
+        "ResourceNotFoundException",
+    }
+)
+"""Codes that the AWS SDK for Go has a type for, Direct Connect's and EKS's: they are printed without "api error"
+(terraform-provider-aws#43499)."""
 
 
 def refusal_text(type: ResourceType | None, operation: str, label: str, refusal: Refusal) -> str:

@@ -15,7 +15,6 @@ from .account import configured_region, global_arn
 from .documents import document_problem, parse, same_document
 
 ROLE_POLICY = "aws:iam/rolePolicy:RolePolicy"
-ROLE_POLICY_ATTACHMENT = "aws:iam/rolePolicyAttachment:RolePolicyAttachment"
 _DATE = "2026-01-01T00:00:00Z"
 """When everything was made: IAM's dates mean nothing in a rehearsal, and outputs stay the same."""
 _MANAGED = re.compile(
@@ -80,13 +79,13 @@ def delete_role(call: Call) -> None:
     """The provider takes the role out of instance profiles itself; attached policies only with forceDetachPolicies."""
     tx = call.tx
     if not call.old.get("forceDetachPolicies"):
-        if tx.find(ROLE_POLICY_ATTACHMENT, role=call.id):
+        if tx.find(kinds.ROLE_POLICY_ATTACHMENT, role=call.id):
             raise Refusal(
                 "DeleteConflict", "Cannot delete entity, must detach all policies first.", status=409
             )
         if tx.find(ROLE_POLICY, role=call.id):
             raise Refusal("DeleteConflict", "Cannot delete entity, must delete policies first.", status=409)
-    tx.remove_all(ROLE_POLICY_ATTACHMENT, role=call.id)
+    tx.remove_all(kinds.ROLE_POLICY_ATTACHMENT, role=call.id)
     tx.remove_all(ROLE_POLICY, role=call.id)
     for id, profile in tx.find(kinds.INSTANCE_PROFILE, role=call.id):
         tx.put(kinds.INSTANCE_PROFILE, id, {**profile, "role": ""})
@@ -177,7 +176,7 @@ def create_policy(call: Call) -> Made:
 
 
 def delete_policy(call: Call) -> None:
-    if call.tx.find(ROLE_POLICY_ATTACHMENT, policyArn=call.id):
+    if call.tx.find(kinds.ROLE_POLICY_ATTACHMENT, policyArn=call.id):
         raise Refusal("DeleteConflict", "Cannot delete a policy attached to entities.", status=409)
 
 
@@ -213,7 +212,7 @@ def create_attachment(call: Call) -> Made:
 
 
 ATTACHMENT = ResourceType(
-    token=ROLE_POLICY_ATTACHMENT,
+    token=kinds.ROLE_POLICY_ATTACHMENT,
     title="IAM Role Policy Attachment",
     service="IAM",
     calls={"create": "AttachRolePolicy", "delete": "DetachRolePolicy"},

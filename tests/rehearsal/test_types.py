@@ -276,6 +276,41 @@ def module(cloud: SmallEngine, id: Ids) -> list[tuple[str, str, Callable[[], dic
                 "tags": [{"key": "Name", "value": "node", "propagateAtLaunch": True}],
             },
         ),
+        (
+            "aws:ec2/subnet:Subnet",
+            "other-zone",
+            lambda: {"vpcId": id("net"), "cidrBlock": "10.0.2.0/24", "availabilityZone": "us-east-1b"},
+        ),
+        ("aws:iam/role:Role", "control", lambda: {"assumeRolePolicy": TRUST.replace("ec2.", "eks.")}),
+        (
+            "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+            "control-eks",
+            lambda: {"role": id("control"), "policyArn": "arn:aws:iam::aws:policy/AmazonEKSClusterPolicy"},
+        ),
+        (
+            "aws:iam/rolePolicyAttachment:RolePolicyAttachment",
+            "node-eks",
+            lambda: {"role": id("node"), "policyArn": "arn:aws:iam::aws:policy/AmazonEKSWorkerNodePolicy"},
+        ),
+        (
+            "aws:eks/cluster:Cluster",
+            "kubernetes",
+            lambda: {
+                "roleArn": output("control", "arn"),
+                "vpcConfig": {"subnetIds": [id("private"), id("other-zone")]},
+            },
+        ),
+        (
+            "aws:eks/nodeGroup:NodeGroup",
+            "workers",
+            lambda: {
+                "clusterName": output("kubernetes", "name"),
+                "nodeRoleArn": output("node", "arn"),
+                "subnetIds": [id("private")],
+                "instanceTypes": ["m5.large"],
+                "scalingConfig": {"minSize": 1, "desiredSize": 1, "maxSize": 1},
+            },
+        ),
         *link.module(cloud, id),
     ]
 
