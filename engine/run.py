@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TextIO
@@ -14,6 +14,7 @@ import yaml
 
 from gpu_fabric.engine.advice import MakeCommands
 from gpu_fabric.engine.binary import YAML_HOST, Engine, find_engine, find_yaml_host
+from gpu_fabric.engine.lost import up_with_what_was_lost
 from gpu_fabric.engine.noise import WithoutNoise
 from gpu_fabric.engine.simulation import Simulation
 from gpu_fabric.engine.stack_file import (
@@ -159,7 +160,34 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
     if manner.reads_config:
         arguments += ["--config-file", str(target)]
     folder = request.project if manner.in_project else simulation.stacks
-    return _pulumi(engine, arguments, folder, environment, make)
+
+    def run(line: Sequence[str], environment: Mapping[str, str]) -> int:
+        return _pulumi(engine, line, folder, environment, make)
+
+    if request.command != "up":
+        return run(arguments, environment)
+    taking = [*settings, "--non-interactive", "--yes", "--suppress-progress"]
+    return _up(run, arguments, taking, environment)
+
+
+#: With it the engine takes `--event-log FILE`, which it otherwise hides (pulumi/pulumi cmd/pulumi, `hasDebugCommands`).
+_DEBUG = {"PULUMI_DEBUG_COMMANDS": "true"}
+
+
+def _up(
+    run: Callable[[Sequence[str], Mapping[str, str]], int],
+    arguments: Sequence[str],
+    taking: Sequence[str],
+    environment: Mapping[str, str],
+) -> int:
+    """`pulumi up`, which takes into the state what it had made and never heard of; `taking` is what imports need."""
+    return up_with_what_was_lost(
+        lambda log: run([*arguments, "--event-log", str(log)], {**environment, **_DEBUG}),
+        lambda document: run(
+            ["import", "--file", str(document), "--protect=false", "--generate-code=false", *taking],
+            environment,
+        ),
+    )
 
 
 def _keep_secret(
@@ -188,10 +216,24 @@ def run_real(request: Request, environment: Mapping[str, str]) -> int:
     """
     read_stack_file(request.stack_file)
     engine = find_engine(complete=True)
-    command = [engine.path, request.command, "--stack", request.stack, *request.arguments]
+
+    def run(line: Sequence[str], environment: Mapping[str, str]) -> int:
+        command = [engine.path, *line]
+        return subprocess.run(command, cwd=request.project, env=dict(environment), check=False).returncode
+
     if request.command == OUTPUTS:
-        command = [engine.path, *_outputs(request)]
-    return subprocess.run(command, cwd=request.project, env=dict(environment), check=False).returncode
+        return run(_outputs(request), environment)
+    arguments = [request.command, "--stack", request.stack, *request.arguments]
+    if request.command != "up" or not _writes_events(engine, environment):
+        return run(arguments, environment)
+    return _up(run, arguments, ["--stack", request.stack], environment)
+
+
+def _writes_events(engine: Engine, environment: Mapping[str, str]) -> bool:
+    """Whether this engine, which may be the user's own, has the hidden flag."""
+    line = [engine.path, "up", "--help"]
+    done = subprocess.run(line, env={**environment, **_DEBUG}, capture_output=True, text=True, check=False)
+    return "--event-log" in done.stdout
 
 
 def _project(project: Path) -> dict[str, yaml.Node]:

@@ -19,7 +19,7 @@ from gpu_fabric.components.azure.tags import tags
 from gpu_fabric.components.component import child
 from gpu_fabric.components.interconnect.addresses import LinkPlan
 from gpu_fabric.components.interconnect.gateway import ChosenGateway
-from gpu_fabric.components.interconnect.limits import GATEWAY_SUBNET
+from gpu_fabric.components.interconnect.limits import GATEWAY_SUBNET, NAME_CHARACTERS
 from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Tier
 
 PEERING = "AzurePrivatePeering"
@@ -27,6 +27,17 @@ PEERING = "AzurePrivatePeering"
 SLOW = pulumi.CustomTimeouts(create="90m", update="90m", delete="90m")
 #: A circuit that is not provisioned yet, or not any more.
 WAITING = ("NotProvisioned", "Provisioning", "Deprovisioning")
+NOT_OURS = [
+    # Resources of their own: an update of the circuit must not drop them.
+    "peerings",
+    "authorizations",
+    # The partner's and Azure's to change. The specification has them among a circuit's inputs, so pulumi-azure-native
+    # takes what a refresh finds changed into the program's inputs (provider/pkg/provider/provider.go, Read), and the
+    # next preview would want it back.
+    "serviceProviderProvisioningState",
+    "circuitProvisioningState",
+    "gatewayManagerEtag",
+]
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,15 @@ def group_name(name: str) -> str:
 
 def circuit_name(name: str) -> str:
     return f"{name}-circuit"
+
+
+def in_nodes_group(name: str, role: str) -> str:
+    """The name of something in the resource group of the nodes' network, which may be anybody's.
+
+    Known beforehand, as all names of the link are: after a lost answer the second creation is refused instead of made
+    twice. A virtual network has one ExpressRoute gateway, so a new one never stands beside the old.
+    """
+    return f"{group_name(name)[: NAME_CHARACTERS - len(role) - 1]}-{role}"
 
 
 def provisioning_state(name: str, parent: pulumi.Resource | None = None) -> str:
@@ -129,11 +149,9 @@ class AzureLinkEnd(pulumi.ComponentResource):
                 bandwidth_in_mbps=self._settings.bandwidth_mbps,
             ),
             tags=self._tags,
-            # The peering is a resource of its own, and an update of the circuit must not drop it. The state is the
-            # partner's to change.
             opts=child(
                 self,
-                ignore_changes=["peerings", "authorizations"],
+                ignore_changes=NOT_OURS,
                 additional_secret_outputs=["serviceKey"],
                 custom_timeouts=SLOW,
             ),
@@ -155,6 +173,7 @@ class AzureLinkEnd(pulumi.ComponentResource):
         )
         address = network.PublicIPAddress(
             f"{self._name}-gateway",
+            public_ip_address_name=in_nodes_group(self._name, "gateway"),
             **place,
             sku=network.PublicIPAddressSkuArgs(name=network.PublicIPAddressSkuName.STANDARD),
             public_ip_allocation_method=network.IPAllocationMethod.STATIC,
@@ -167,6 +186,7 @@ class AzureLinkEnd(pulumi.ComponentResource):
             more["auto_scale_configuration"] = {"bounds": {"min": gateway.units, "max": gateway.units}}
         return network.VirtualNetworkGateway(
             f"{self._name}-gateway",
+            virtual_network_gateway_name=in_nodes_group(self._name, "gateway"),
             **place,
             gateway_type=network.VirtualNetworkGatewayType.EXPRESS_ROUTE,
             sku=network.VirtualNetworkGatewaySkuArgs(name=gateway.sku, tier=gateway.sku),
@@ -208,6 +228,7 @@ class AzureLinkEnd(pulumi.ComponentResource):
         )
         return network.VirtualNetworkGatewayConnection(
             f"{self._name}-connection",
+            virtual_network_gateway_connection_name=in_nodes_group(self._name, "connection"),
             resource_group_name=pulumi.Output.from_input(self._end.virtual_network_id).apply(
                 lambda id_: id_.split("/")[4]
             ),

@@ -70,6 +70,10 @@ GATEWAY_PREFIX = 27
 """The gateway's subnet has this name and at least this size. azure docs,
 expressroute/expressroute-about-virtual-network-gateways.md."""
 
+NAME_CHARACTERS = 80
+"""The longest name of a gateway, a connection, a public address. azure docs,
+azure-resource-manager/management/resource-name-rules.md (Microsoft.Network)."""
+
 VIRTUAL_PRIVATE_GATEWAYS, TRANSIT_GATEWAYS = 20, 6
 """Of one Direct Connect gateway, of one kind only. DX guide, limits.html."""
 

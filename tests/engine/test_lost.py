@@ -1,0 +1,130 @@
+"""What the engine's events say of objects that a lost answer left behind, and what becomes of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpu_fabric.engine.lost import GROUP, Lost, import_file, lost, up_with_what_was_lost
+
+SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-000000000000"
+OURS = f"{SUBSCRIPTION}/resourceGroups/ours"
+PARENT = "urn:pulumi:dev::fabric::gpu-fabric:index:AzureLinkEnd::link"
+PROVIDER = "urn:pulumi:dev::fabric::pulumi:providers:azure-native::default_3_29_0::1"
+CIRCUIT = "azure-native:network:ExpressRouteCircuit"
+
+
+def urn(type_: str, name: str) -> str:
+    return f"urn:pulumi:dev::fabric::gpu-fabric:index:AzureLinkEnd${type_}::{name}"
+
+
+def planned(type_: str, name: str, id_: str = "", side: str = "new") -> str:
+    state = {"urn": urn(type_, name), "type": type_, "id": id_, "parent": PARENT, "provider": PROVIDER}
+    return json.dumps({"sequence": 1, "resourcePreEvent": {"metadata": {"op": "create", side: state}}})
+
+
+def refused(type_: str, name: str, message: str) -> str:
+    said = {"urn": urn(type_, name), "message": message, "severity": "error"}
+    return json.dumps({"sequence": 2, "diagnosticEvent": said})
+
+
+def events(id_: str, group: str = OURS) -> list[str]:
+    return [
+        planned(GROUP, "group", group, side="old"),
+        planned(CIRCUIT, "circuit"),
+        refused(CIRCUIT, "circuit", f"cannot create already existing resource '{id_}'\n"),
+    ]
+
+
+def in_group(group: str) -> str:
+    return f"{group}/providers/Microsoft.Network/expressRouteCircuits/circuit"
+
+
+@pytest.mark.parametrize(
+    ("made", "group", "ours"),
+    [
+        (in_group(OURS), OURS, True),
+        # Resource Manager's names are the same in any casing.
+        (in_group(OURS.upper().replace("/SUBSCRIPTIONS", "/subscriptions")), OURS, True),
+        (in_group(f"{SUBSCRIPTION}/resourceGroups/theirs"), OURS, False),
+        # A name that only begins as ours does.
+        (in_group(f"{OURS}-and-more"), OURS, False),
+        # The group itself: that somebody else's has the same name cannot be told from a lost answer.
+        (OURS, "", False),
+    ],
+)
+def test_what_lies_in_a_group_of_this_stack_is_this_stacks(made: str, group: str, ours: bool) -> None:
+    (found,) = lost(events(made, group))
+    assert found == Lost(CIRCUIT, "circuit", made, PARENT, "3.29.0", ours)
+
+
+def test_other_errors_say_nothing_of_what_is_there() -> None:
+    assert lost([planned(CIRCUIT, "c"), refused(CIRCUIT, "c", 'Status=409 Code="Conflict"')]) == []
+
+
+def test_the_import_names_the_parents_once() -> None:
+    one = Lost(CIRCUIT, "circuit", "/a", PARENT, "3.29.0", True)
+    other = Lost("azure-native:network:Subnet", "net", "/b", PARENT, "", True)
+    alone = Lost("azure-native:network:Subnet", "alone", "/c", "", "", True)
+    assert import_file([one, other, alone]) == {
+        "nameTable": {"parent0": PARENT},
+        "resources": [
+            {"type": CIRCUIT, "name": "circuit", "id": "/a", "parent": "parent0", "version": "3.29.0"},
+            {"type": "azure-native:network:Subnet", "name": "net", "id": "/b", "parent": "parent0"},
+            {"type": "azure-native:network:Subnet", "name": "alone", "id": "/c"},
+        ],
+    }
+
+
+class Runs:
+    """An engine that is refused some times and then is not."""
+
+    def __init__(self, *refusals: list[str], imports: int = 0) -> None:
+        self.refusals, self.imports, self.taken, self.ups = list(refusals), imports, [], 0
+
+    def up(self, log: Path) -> int:
+        self.ups += 1
+        if not self.refusals:
+            return 0
+        log.write_text("\n".join(self.refusals.pop(0)))
+        return 255
+
+    def take_in(self, document: Path) -> int:
+        self.taken += [row["id"] for row in json.loads(document.read_text())["resources"]]
+        return self.imports
+
+
+def test_it_is_taken_in_and_up_goes_on(capsys: Any) -> None:
+    runs = Runs(events(in_group(OURS)))
+    assert up_with_what_was_lost(runs.up, runs.take_in) == 0
+    assert (runs.ups, runs.taken) == (2, [in_group(OURS)])
+    assert "the answer to its creation was lost. It is taken into the state" in capsys.readouterr().err
+
+
+def test_the_same_refusal_twice_or_a_failed_import_ends_it() -> None:
+    again = Runs(events(in_group(OURS)), events(in_group(OURS)))
+    assert up_with_what_was_lost(again.up, again.take_in) == 255
+    assert (again.ups, again.taken) == (2, [in_group(OURS)])
+    broken = Runs(events(in_group(OURS)), imports=3)
+    assert up_with_what_was_lost(broken.up, broken.take_in) == 3
+    assert broken.ups == 1
+
+
+def test_somebody_elses_is_left_alone_and_the_way_to_take_it_is_said(capsys: Any) -> None:
+    theirs = in_group(f"{SUBSCRIPTION}/resourceGroups/theirs")
+    runs = Runs(events(theirs))
+    assert up_with_what_was_lost(runs.up, runs.take_in) == 255
+    assert (runs.ups, runs.taken) == (1, [])
+    assert capsys.readouterr().err == (
+        f"circuit: {theirs} is there, in no resource group that this stack made. If it is this stack's, take it "
+        f"into the state: pulumi import {CIRCUIT} circuit {theirs} --parent parent={PARENT}; if not, give this stack "
+        "another name or remove it.\n"
+    )
+
+
+def test_a_good_run_and_one_without_events_are_left_as_they_are() -> None:
+    assert up_with_what_was_lost(lambda _: 0, lambda _: 1) == 0
+    assert up_with_what_was_lost(lambda _: 7, lambda _: 1) == 7
