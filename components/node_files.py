@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gpu_fabric.components.problems import Problem
-from gpu_fabric.nccl.bootstrap import Setup, cloud_config, user_data
+from gpu_fabric.nccl.bootstrap import Setup, cloud_config, eks_user_data, user_data
 from gpu_fabric.nccl.environment import Environment, EnvironmentInputError, Origin, Role, environment
 from gpu_fabric.nccl.hardware import NodeSize
 
@@ -35,9 +35,10 @@ HIDDEN = "(yours, not shown)"
 @dataclass(frozen=True)
 class NodeFiles:
     text: str
-    """The cloud-config as a person reads it."""
-    compressed: bytes
-    """The same as gzip, which cloud-init unpacks on both clouds; the clouds' limits count these bytes."""
+    """The cloud-config as a person reads it, or the MIME archive that EKS merges with its own."""
+    data: bytes
+    """The same as the cloud takes it: gzip, which cloud-init unpacks on both clouds; EKS takes plain text. The limits
+    count these bytes."""
     environment: Environment
     """The NCCL settings in force, each variable with its reason."""
     notes: tuple[str, ...]
@@ -65,7 +66,7 @@ class NodeFiles:
     @property
     def encoded(self) -> str:
         """base64, as both clouds' requests carry it."""
-        return base64.b64encode(self.compressed).decode()
+        return base64.b64encode(self.data).decode()
 
 
 def node_files(
@@ -75,8 +76,9 @@ def node_files(
     topology: TopologyUse,
     setup: Setup,
     image: str | None = None,
+    eks: bool = False,
 ) -> NodeFiles:
-    """The files of a node of this size with this image (None: the cloud's GPU image).
+    """The files of a node of this size with this image (None: the cloud's GPU image), or of one that EKS starts.
 
     With `setup.routes` the node also reaches the other cloud's nodes, and its variables allow for a communicator that
     does.
@@ -87,11 +89,14 @@ def node_files(
     variables = environment(
         size, image=image, role=role, overrides=overrides, topology_file=_TOPOLOGY_FILE[topology]
     )
-    text = cloud_config(size, environment=variables, setup=setup)
     notes = tuple(
         f"nccl.environment: {finding.what} {finding.remedy} ({finding.code}; {finding.source})"
         for finding in variables.findings
     )
+    if eks:
+        archive = eks_user_data(size, environment=variables, setup=setup)
+        return NodeFiles(archive, archive.encode(), variables, notes)
+    text = cloud_config(size, environment=variables, setup=setup)
     return NodeFiles(text, user_data(text), variables, notes)
 
 
@@ -104,6 +109,7 @@ def problems_of_node_files(
     limit: int,
     cloud: str,
     image: str | None = None,
+    eks: bool = False,
 ) -> list[Problem]:
     """What is wrong with what the user adds to a node: malformed variables, no layout to activate, too many bytes."""
     if topology is TopologyUse.ACTIVE and size.pci is None:
@@ -115,16 +121,16 @@ def problems_of_node_files(
             )
         ]
     try:
-        files = node_files(size, overrides=overrides, topology=topology, setup=setup, image=image)
+        files = node_files(size, overrides=overrides, topology=topology, setup=setup, image=image, eks=eks)
     except EnvironmentInputError as refused:
         return [_problem(problem) for problem in refused.problems]
-    count = len(files.compressed)
+    count = len(files.data)
     if count <= limit:
         return []
     return [
         Problem(
             _largest(overrides, setup),
-            f"the node's start-up data is {count:,} bytes after gzip, and {cloud} takes {limit:,}",
+            f"the node's start-up data is {count:,} bytes{'' if eks else ' after gzip'}, and {cloud} takes {limit:,}",
             "move commands into a script that the node downloads, or into the image",
         )
     ]

@@ -12,6 +12,8 @@ from gpu_fabric._lazy import lazily
 
 if TYPE_CHECKING:
     from gpu_fabric.components.aws import (
+        AwsEksNodeTemplate,
+        AwsEksNodeTemplateArgs,
         AwsFabricSecurityGroup,
         AwsGpuCluster,
         AwsGpuClusterArgs,
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from gpu_fabric.nccl.lint import lint, lint_values
 
 __all__ = [
+    "AwsEksNodeTemplate",
+    "AwsEksNodeTemplateArgs",
     "AwsFabricSecurityGroup",
     "AwsGpuCluster",
     "AwsGpuClusterArgs",
@@ -63,6 +67,8 @@ _AWS, _AZURE = "components.aws", "components.azure"
 __getattr__ = lazily(
     __name__,
     {
+        "AwsEksNodeTemplate": _AWS,
+        "AwsEksNodeTemplateArgs": _AWS,
         "AwsFabricSecurityGroup": _AWS,
         "AwsGpuCluster": _AWS,
         "AwsGpuClusterArgs": _AWS,

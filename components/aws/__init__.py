@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from gpu_fabric.components.aws.access import AwsNodeAccess
     from gpu_fabric.components.aws.arguments import AwsGpuClusterArgs
     from gpu_fabric.components.aws.cluster import AwsGpuCluster
+    from gpu_fabric.components.aws.eks import AwsEksNodeTemplate
+    from gpu_fabric.components.aws.eks_settings import AwsEksNodeTemplateArgs
     from gpu_fabric.components.aws.network import AwsNetwork
     from gpu_fabric.components.aws.nodes import AwsNodes
     from gpu_fabric.components.aws.placement import AwsPlacement
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from gpu_fabric.components.aws.template import AwsNodeTemplate
 
 __all__ = [
+    "AwsEksNodeTemplate",
+    "AwsEksNodeTemplateArgs",
     "AwsFabricSecurityGroup",
     "AwsGpuCluster",
     "AwsGpuClusterArgs",
@@ -28,6 +32,8 @@ __all__ = [
 __getattr__ = lazily(
     __name__,
     {
+        "AwsEksNodeTemplate": "eks",
+        "AwsEksNodeTemplateArgs": "eks_settings",
         "AwsFabricSecurityGroup": "security_group",
         "AwsGpuCluster": "cluster",
         "AwsGpuClusterArgs": "arguments",

@@ -23,7 +23,7 @@ from gpu_fabric.components.aws.regions import region_of
 from gpu_fabric.components.aws.settings import AwsClusterSettings, CapacityBlock, Internet
 from gpu_fabric.components.choices import PlacementKind, additions, scratch_problems
 from gpu_fabric.components.node_files import problems_of_node_files
-from gpu_fabric.components.problems import Problem
+from gpu_fabric.components.problems import Path, Problem
 from gpu_fabric.components.subnets import read_block
 from gpu_fabric.components.surroundings import NO_REGION, Surroundings
 from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
@@ -372,17 +372,21 @@ def _scratch(settings: AwsClusterSettings, around: Surroundings) -> Iterator[Pro
     yield from scratch_problems(settings.bootstrap, find_size(settings, around))
 
 
+def id_problems(where: Path, given: Any, prefix: str) -> Iterator[Problem]:
+    """An id, or one of a list of ids, that does not begin as such ids do."""
+    listed = isinstance(given, tuple)
+    for number, value in enumerate(given if listed else (given,)):
+        if isinstance(value, str) and not value.startswith(prefix):
+            yield Problem(
+                (*where, number) if listed else where,
+                f"{value[:80]!r} is not such an id",
+                f"give one that begins with {prefix}",
+            )
+
+
 def _ids(settings: AwsClusterSettings, _: Surroundings) -> Iterator[Problem]:
     for where, prefix in _ID_PREFIXES:
-        given = getattr(getattr(settings, where[0]), where[1], None)
-        listed = isinstance(given, tuple)
-        for number, value in enumerate(given if listed else (given,)):
-            if isinstance(value, str) and not value.startswith(prefix):
-                yield Problem(
-                    (*where, number) if listed else where,
-                    f"{value[:80]!r} is not such an id",
-                    f"give one that begins with {prefix}",
-                )
+        yield from id_problems(where, getattr(getattr(settings, where[0]), where[1], None), prefix)
 
 
 def _tags(settings: AwsClusterSettings, _: Surroundings) -> Iterator[Problem]:
@@ -405,6 +409,9 @@ RULES: tuple[Callable[[AwsClusterSettings, Surroundings], Iterable[Problem]], ..
     _ids,
     _tags,
 )
+
+#: Those about a node alone, whoever starts and owns the nodes.
+NODE_RULES = (_instance_type, _interface_layout, _placement, _capacity, _root_volume, _tags)
 
 
 def check(settings: AwsClusterSettings, around: Surroundings) -> list[Problem]:

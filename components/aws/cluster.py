@@ -22,7 +22,7 @@ from gpu_fabric.components.aws.placement import AwsPlacement
 from gpu_fabric.components.aws.regions import region_of
 from gpu_fabric.components.aws.security_group import AwsFabricSecurityGroup
 from gpu_fabric.components.aws.settings import AwsClusterSettings
-from gpu_fabric.components.aws.template import AwsNodeTemplate
+from gpu_fabric.components.aws.template import AwsNodeTemplate, image_reference
 from gpu_fabric.components.choices import NodesAs
 from gpu_fabric.components.component import child, settings_from_arguments
 from gpu_fabric.components.node_files import node_files
@@ -139,10 +139,12 @@ class AwsGpuCluster(pulumi.ComponentResource):
             name, settings.placement_kind, settings.placement.name, extra_tags=more, opts=child(self)
         )
         files = node_files(size, **node_additions(settings, around))
+        image = image_reference(settings, size)
         template = AwsNodeTemplate(
             name,
             settings,
             size=size,
+            image=image,
             subnet_id=network.subnet_id,
             security_group_ids=group_ids,
             instance_profile_name=access.instance_profile_name,
@@ -161,7 +163,7 @@ class AwsGpuCluster(pulumi.ComponentResource):
             extra_tags=more,
             opts=child(self),
         )
-        for note in [*notes(settings, size, template.image), *files.notes_for(secret=around.secret)]:
+        for note in [*notes(settings, size, image), *files.notes_for(secret=around.secret)]:
             pulumi.log.warn(note, resource=self)
         later = pulumi.Output.from_input
         self.vpc_id, self.subnet_id = network.vpc_id, network.subnet_id
@@ -188,11 +190,11 @@ class AwsGpuCluster(pulumi.ComponentResource):
         self.launch = pulumi.Output.all(**_launch(settings, nodes, region, size.gpu.count))
         self.runs = pulumi.Output.all(
             size=size.name,
-            image=template.image.name,
+            image=image.name,
             launchTemplate=pulumi.Output.concat(
                 template.template_id, " version ", template.latest_version.apply(str)
             ),
-            userDataBytes=str(len(files.compressed)),
+            userDataBytes=str(len(files.data)),
         )
         outputs = (
             "vpc_id subnet_id security_group_ids placement_group_name launch_template_id fleet_name instance_ids "

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_fabric.components.aws.settings import AwsClusterSettings, CapacityBlock, Reservation, Spot
+from gpu_fabric.components.aws.settings import (
+    AwsClusterSettings,
+    Capacity,
+    CapacityBlock,
+    Reservation,
+    Spot,
+)
 from gpu_fabric.components.aws.template import ImageReference
 from gpu_fabric.components.choices import NodesAs, PlacementKind, Updates
 from gpu_fabric.nccl.hardware import InterfaceLayout, NodeSize
@@ -29,25 +35,7 @@ def notes(settings: AwsClusterSettings, size: NodeSize, image: ImageReference) -
             f"updates: replace. A change of image, user data, volume or interfaces terminates and replaces the nodes "
             f"of {what}; training on them ends. `updates: keep` leaves running nodes alone."
         )
-    if settings.placement_kind is PlacementKind.CREATE and isinstance(settings.capacity, Reservation):
-        yield (
-            "placement: a reservation made outside this new placement group may be refused with "
-            "InsufficientInstanceCapacity although it is free. Adopt the group that the reservation was made in."
-        )
-    if settings.placement_kind is PlacementKind.NONE and not isinstance(
-        settings.capacity, Reservation | CapacityBlock
-    ):
-        yield (
-            "placement: without a cluster placement group the nodes share a zone and nothing more; EFA works, with "
-            "longer paths between nodes."
-        )
-    if isinstance(settings.capacity, Spot):
-        yield "capacity: spot nodes are terminated two minutes after a notice; write checkpoints accordingly."
-    if isinstance(settings.capacity, CapacityBlock):
-        yield (
-            "capacity: a block terminates its nodes 30 minutes before it ends, and starts none before it begins or "
-            "above its size."
-        )
+    yield from capacity_notes(settings.capacity, settings.placement_kind)
     if settings.network.adopted and not settings.network.verify:
         yield (
             f"network: it is not checked that the adopted subnet has free addresses, or is in {settings.zone}; "
@@ -70,3 +58,24 @@ def notes(settings: AwsClusterSettings, size: NodeSize, image: ImageReference) -
         )
     for statement in size.unverified:
         yield f"{size.name}: unverified: {statement}"
+
+
+def capacity_notes(capacity: Capacity, placement: PlacementKind) -> Iterator[str]:
+    """What the kind of capacity means for the nodes, and for where they stand."""
+    if placement is PlacementKind.CREATE and isinstance(capacity, Reservation):
+        yield (
+            "placement: a reservation made outside this new placement group may be refused with "
+            "InsufficientInstanceCapacity although it is free. Adopt the group that the reservation was made in."
+        )
+    if placement is PlacementKind.NONE and not isinstance(capacity, Reservation | CapacityBlock):
+        yield (
+            "placement: without a cluster placement group the nodes share a zone and nothing more; EFA works, with "
+            "longer paths between nodes."
+        )
+    if isinstance(capacity, Spot):
+        yield "capacity: spot nodes are terminated two minutes after a notice; write checkpoints accordingly."
+    if isinstance(capacity, CapacityBlock):
+        yield (
+            "capacity: a block terminates its nodes 30 minutes before it ends, and starts none before it begins or "
+            "above its size."
+        )

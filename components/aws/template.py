@@ -103,7 +103,6 @@ class AwsNodeTemplate(pulumi.ComponentResource):
 
     template_id: pulumi.Output[str]
     latest_version: pulumi.Output[int]
-    image: ImageReference
 
     def __init__(
         self,
@@ -111,28 +110,33 @@ class AwsNodeTemplate(pulumi.ComponentResource):
         settings: AwsClusterSettings,
         *,
         size: NodeSize,
-        subnet_id: pulumi.Input[str],
+        image: ImageReference | None,
+        subnet_id: pulumi.Input[str] | None,
         security_group_ids: Sequence[pulumi.Input[str]],
-        instance_profile_name: pulumi.Input[str],
+        instance_profile_name: pulumi.Input[str] | None,
         placement_group_name: pulumi.Input[str] | None,
         user_data: pulumi.Input[str],
         extra_tags: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """`user_data` is base64 text of at most 16,384 raw bytes."""
+        """`user_data` is base64 text of at most 16,384 raw bytes.
+
+        `image`, `subnet_id` and `instance_profile_name` are None where the owner of the nodes chooses them.
+        """
         super().__init__("gpu-fabric:index:AwsNodeTemplate", name, None, opts)
-        self.image = image_reference(settings, size)
         volume = settings.root_volume
         node_tags = tags(f"{name}-node", extra_tags or {})
         template = aws.ec2.LaunchTemplate(
             f"{name}-node",
             instance_type=size.name,
-            image_id=self.image.image_id,
+            image_id=None if image is None else image.image_id,
             key_name=settings.access.key_name,
             user_data=user_data,
             update_default_version=True,
             ebs_optimized="true",
-            iam_instance_profile=aws.ec2.LaunchTemplateIamInstanceProfileArgs(name=instance_profile_name),
+            iam_instance_profile=None
+            if instance_profile_name is None
+            else aws.ec2.LaunchTemplateIamInstanceProfileArgs(name=instance_profile_name),
             network_interfaces=interface_arguments(
                 interfaces(size, settings.interfaces),
                 security_group_ids,

@@ -188,7 +188,7 @@ class AzureGpuCluster(pulumi.ComponentResource):
             **_launch(settings, nodes, group_name, network.bastion_name, size.gpu.count)
         )
         self.runs = pulumi.Output.all(
-            size=size.name, image=later(image.id or image.name), userDataBytes=str(len(files.compressed))
+            size=size.name, image=later(image.id or image.name), userDataBytes=str(len(files.data))
         )
         outputs = (
             "resource_group_name virtual_network_id subnet_id security_group_id placement_group_id fleet_name "
