@@ -48,6 +48,7 @@ class GpuFabric(pulumi.ComponentResource):
 
     def _join(self, name: str, settings: FabricSettings) -> CrossCloudInterconnect:
         from gpu_fabric.components.interconnect import AwsEnd, AzureEnd, CrossCloudInterconnect, Ends
+        from gpu_fabric.components.interconnect.checks import vpc_block
 
         ends, link = settings.ends, settings.interconnect
         assert ends is not None
@@ -63,7 +64,7 @@ class GpuFabric(pulumi.ComponentResource):
                 AwsEnd(
                     vpc_id=self.aws.vpc_id,
                     subnet_id=self.aws.subnet_id,
-                    vpc_cidr=str(ends.aws.network),
+                    vpc_cidr=str(vpc_block(link, ends)),
                     nodes_cidr=str(ends.aws.nodes),
                     route_table_ids=link.aws_route_table_ids if table is None else [table],
                     security_group_id=self.aws.security_group_ids.apply(lambda ids: ids[0]) if ours else None,

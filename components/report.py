@@ -68,7 +68,11 @@ def _as_billed(settings: FabricSettings) -> FabricSpec:
     from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
 
     billed = spec.interconnect
-    exchange, azure, gateway = exchange_of(link, settings.ends), settings.ends.azure.region, gateway_of(link)
+    exchange, azure, gateway = (
+        exchange_of(link, settings.ends),
+        settings.ends.azure.region,
+        gateway_of(link, settings.ends.azure.region),
+    )
     if exchange is not None and azure is not None:
         tier, family = circuit_sku(link, exchange, azure)
         billed = billed.model_copy(update={"circuit": CircuitSpec(tier=tier.value, family=family.value)})

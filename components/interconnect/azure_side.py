@@ -177,7 +177,7 @@ class AzureLinkEnd(pulumi.ComponentResource):
             **place,
             sku=network.PublicIPAddressSkuArgs(name=network.PublicIPAddressSkuName.STANDARD),
             public_ip_allocation_method=network.IPAllocationMethod.STATIC,
-            zones=["1", "2", "3"],
+            zones=list(gateway.zones) or None,
             tags=self._tags,
             opts=child(self),
         )

@@ -12,14 +12,14 @@ from ipaddress import IPv4Network
 import pulumi
 from pulumi.runtime.config import is_config_secret
 
-from gpu_fabric.components.azure.limits import RDMA_NETWORK, UNUSABLE_BLOCKS
+from gpu_fabric.components.azure.limits import RDMA_NETWORK, UNUSABLE_BLOCKS, ZONES
 from gpu_fabric.components.interconnect.addresses import (
     DEFAULT_LINK,
     SMALLEST_LINK_BLOCK,
     LinkPlan,
     link_plan,
 )
-from gpu_fabric.components.interconnect.ends import KnownEnds
+from gpu_fabric.components.interconnect.ends import KnownEnds, as_block
 from gpu_fabric.components.interconnect.exchanges import (
     Exchange,
     common_exchange,
@@ -27,10 +27,11 @@ from gpu_fabric.components.interconnect.exchanges import (
     exchanges,
     geography_of,
 )
-from gpu_fabric.components.interconnect.gateway import gateway_of, tiers_that_reach
+from gpu_fabric.components.interconnect.gateway import gateway_of, tiers_that_reach, zones_of
 from gpu_fabric.components.interconnect.limits import (
     AMAZON_SIDE,
     CIRCUIT_MBPS,
+    EQUINIX_LAB_MBPS,
     EQUINIX_MBPS,
     FAST_PATH_SCALE_UNITS,
     GATEWAY_PREFIX,
@@ -60,6 +61,9 @@ from gpu_fabric.components.subnets import read_block
 from gpu_fabric.planning.regions import closest_partner, region_pair, region_pairs
 
 _ACCOUNT = re.compile(r"\d{12}")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_CONNECTION = re.compile(r"dx(con|lag)-[0-9a-z]{8,}")
+"""A connection, or a group of them. DX API reference, ConnectionId and LagId in its examples."""
 
 #: What partner and clouds all sell. Megaport's connections take any rate.
 _SOLD: Mapping[Partner, tuple[int, ...]] = {
@@ -141,6 +145,21 @@ def _exchange(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Probl
                 f"{provider} is not at {exchange.location}",
                 f"give {' or '.join(there)}" if there else "choose another partner",
             )
+        yield from _far_from_aws(settings, ends.aws.region, exchange)
+
+
+def _far_from_aws(settings: InterconnectSettings, aws: str | None, exchange: Exchange) -> Iterator[Problem]:
+    """A hosted connection belongs to the region of its Direct Connect site, and is confirmed there."""
+    if aws is None or not exchange.aws or aws in exchange.aws or settings.rtt_ms is not None:
+        return
+    near = [row.location for row in exchanges() if aws in row.aws]
+    ways = f"give {' or '.join(near)}, drop the key" if near else "drop the key"
+    yield Problem(
+        ("exchange",),
+        f"the Direct Connect sites at {exchange.location} belong to {', '.join(exchange.aws)}, not to {aws}, and the "
+        "estimate of the round trip is not of this way",
+        f"{ways}, or give the measured `rttMs` if you have a link there",
+    )
 
 
 def _no_common(aws: str, azure: str) -> tuple[str, str]:
@@ -174,14 +193,35 @@ def _tier(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Problem]:
     yield Problem(("circuit", "tier"), what, f"set it to {reach[0].value}, or drop the key")
 
 
-def _gateway(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
-    gateway = gateway_of(settings)
-    names = ", ".join([*(one.name for one in GATEWAYS), SCALABLE])
+def _gateway(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Problem]:
+    azure = ends.azure.region
+    gateway = gateway_of(settings, azure)
     if gateway is None:
+        names = ", ".join([*(one.name for one in GATEWAYS), SCALABLE])
         yield Problem(
-            ("gateway", "sku"), f"{settings.gateway.sku!r} is not a gateway for zones", f"give one of {names}"
+            ("gateway", "sku"),
+            f"{settings.gateway.sku!r} is not a gateway of ExpressRoute",
+            f"give one of {names}",
         )
         return
+    zones = zones_of(settings, azure)
+    spread = next((one.zonal for one in GATEWAYS if one.name == gateway.sku), True)
+    if spread is not bool(zones):
+        usable = [one.name for one in GATEWAYS if one.zonal is bool(zones)]
+        yield Problem(
+            ("gateway", "sku"),
+            f"{gateway.sku} spreads over zones, and {azure} has none that are known"
+            if spread
+            else f"{gateway.sku} is for regions without zones, and {azure} has them",
+            f"give {' or '.join(usable)}, or drop the key; `gateway.zones` says otherwise of the region",
+        )
+    wrong = [zone for zone in settings.gateway.zones or () if zone not in ZONES]
+    if wrong:
+        yield Problem(
+            ("gateway", "zones"),
+            f"{', '.join(map(repr, wrong))} is no zone of Azure",
+            f"give some of {', '.join(map(repr, ZONES))}, or [] for a region without",
+        )
     units = settings.gateway.scale_units
     if units is not None and (gateway.units is None or units not in SCALE_UNITS):
         what = (
@@ -194,7 +234,9 @@ def _gateway(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
         )
         return
     if gateway.mbps < settings.bandwidth_mbps:
-        enough = [one.name for one in GATEWAYS if one.mbps >= settings.bandwidth_mbps]
+        enough = [
+            one.name for one in GATEWAYS if one.mbps >= settings.bandwidth_mbps and one.zonal is bool(zones)
+        ]
         units_needed = -(-settings.bandwidth_mbps // 1_000)
         ways = [*enough, f"{SCALABLE} with {units_needed} scale units"]
         yield Problem(
@@ -288,7 +330,7 @@ def _addresses(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Prob
     yield from found
     if block is not None:
         others = {
-            "the AWS side's": ends.aws.network,
+            "the AWS side's": vpc_block(settings, ends),
             "the Azure side's": ends.azure.network,
             "the RDMA network's": RDMA_NETWORK,
         } | {f"{purpose}'s": one for one, purpose in UNUSABLE_BLOCKS.items()}
@@ -359,6 +401,49 @@ def _networks(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Probl
         )
 
 
+def vpc_block(settings: InterconnectSettings, ends: KnownEnds) -> IPv4Network | None:
+    """The VPC's whole block; where nobody knows it, the nodes' subnet."""
+    return (None if ends.aws.whole else as_block(settings.aws_vpc_cidr)) or ends.aws.network
+
+
+def _vpc(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Problem]:
+    where, text = ("aws_vpc_cidr",), settings.aws_vpc_cidr
+    if ends.aws.whole:
+        if text is not None:
+            yield Problem(where, "the VPC's block is known", "drop the key")
+        return
+    if text is None:
+        if settings.aws_gateway is AwsGateway.VIRTUAL_PRIVATE:
+            yield Problem(
+                where,
+                "is missing: a virtual private gateway announces its VPC's whole block, and nothing at all where a "
+                "narrower one is allowed",
+                "give the block of the adopted VPC, or set `awsGateway: transit`",
+            )
+        elif settings.route_isolation:
+            yield Problem(
+                where,
+                "is missing: `routeIsolation` would cut the nodes off from the rest of the adopted VPC",
+                "give its block",
+            )
+        return
+    found: list[Problem] = []
+    block = read_block(where, text, range(8, 29), "the VPC", found, "10.100.0.0/16")
+    yield from found
+    if block is None:
+        return
+    if ends.aws.nodes is not None and not ends.aws.nodes.subnet_of(block):
+        yield Problem(where, f"the nodes' subnet {ends.aws.nodes} is not in {block}", "give the VPC's block")
+    for whose, other in {"the Azure side's": ends.azure.network, "the RDMA network's": RDMA_NETWORK}.items():
+        if other is not None and block.overlaps(other):
+            yield Problem(
+                where,
+                f"{block} overlaps {whose} {other}",
+                "join networks whose blocks are apart, or set `awsGateway: transit`, which announces the nodes' subnet "
+                "alone",
+            )
+
+
 def _vlans(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
     keys = [("azure_vlan",)] + [("manual", "vlans", index) for index in range(len(settings.manual.vlans))]
     for where, vlan in zip(keys, (settings.azure_vlan, *settings.manual.vlans), strict=True):
@@ -416,6 +501,19 @@ def _partner(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
             yield Problem(
                 ("equinix", "emails"), "is empty", "give at least one address that Equinix may write to"
             )
+        odd = [one for one in settings.equinix.emails if not _EMAIL.fullmatch(one)]
+        if odd:
+            yield Problem(
+                ("equinix", "emails"),
+                f"{', '.join(map(repr, odd))} is no address of electronic mail",
+                "give it as name@example.com",
+            )
+        if settings.equinix.package == "LAB" and settings.bandwidth_mbps > EQUINIX_LAB_MBPS:
+            yield Problem(
+                ("equinix", "package"),
+                f"a LAB router has connections of {EQUINIX_LAB_MBPS} Mb/s at most (an older page of Equinix)",
+                "give one of BASIC, STANDARD, ADVANCED",
+            )
         if settings.equinix.package not in ("LAB", "BASIC", "STANDARD", "ADVANCED"):
             yield Problem(
                 ("equinix", "package"),
@@ -451,6 +549,8 @@ def _partner(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
                     f"has {given} and must have {settings.connections} with `redundancy: {settings.redundancy.value}`",
                     "give one for each Direct Connect connection that you ordered",
                 )
+    if partner is Partner.MANUAL:
+        yield from _connections(settings.manual.connection_ids)
     if partner is Partner.NATIVE and settings.redundancy is Redundancy.CIRCUIT:
         yield Problem(
             ("redundancy",),
@@ -463,6 +563,19 @@ def _partner(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
             "only the way through a virtual private gateway is laid out for `native`",
             "drop the key",
         )
+
+
+def _connections(ids: tuple[str, ...]) -> Iterator[Problem]:
+    for index, one in enumerate(ids):
+        where = ("manual", "connection_ids", index)
+        if not _CONNECTION.fullmatch(one):
+            yield Problem(
+                where,
+                f"{one!r} is not the id of a Direct Connect connection",
+                "give it as Direct Connect shows it, dxcon- and eight letters or digits",
+            )
+        elif one in ids[:index]:
+            yield Problem(where, f"{one} stands here twice", "give the other connection, or one alone")
 
 
 def _key(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
@@ -481,7 +594,13 @@ def _key(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
         return
     config = pulumi.Config("gpu-fabric")
     if config.get(name) is None:
-        yield Problem(where, f"this stack has no gpu-fabric:{name}", f"set it with {set_it}")
+        # What stands here may be the key itself, so it is not repeated.
+        yield Problem(
+            where,
+            "this stack has no value under `gpu-fabric:` with the name that stands here",
+            "give a name, such as bgpKey, and set it with `pulumi config set --secret bgpKey`; a key itself never "
+            "stands in the file",
+        )
     elif not is_config_secret(config.full_key(name)):
         yield Problem(
             where,
@@ -500,6 +619,7 @@ RULES: tuple[Callable[[InterconnectSettings, KnownEnds], Iterable[Problem]], ...
     _addresses,
     _gateway_subnet,
     _networks,
+    _vpc,
     _vlans,
     _latency,
     _partner,

@@ -21,10 +21,12 @@ class KnownEnd:
 
     region: str | None
     network: IPv4Network | None
-    """The whole VPC or virtual network; of an adopted one, its nodes' subnet."""
+    """The whole VPC or virtual network; where that is not known (`whole`), its nodes' subnet."""
     nodes: IPv4Network | None
     """The nodes' subnet."""
     adopted: bool = False
+    whole: bool = True
+    """Whether `network` is all of it."""
     taken: tuple[IPv4Network, ...] = ()
     """Other subnets of ours in it."""
 
@@ -60,7 +62,7 @@ def known_aws_end(settings: AwsClusterSettings, around: Surroundings) -> KnownEn
     region = region_of(settings.zone) or around.region
     if settings.network.adopted:
         block = as_block(settings.network.subnet_cidr)
-        return KnownEnd(region, block, block, adopted=True)
+        return KnownEnd(region, block, block, adopted=True, whole=False)
     plan, _ = aws_plan(settings, around)
     if plan is None:
         return KnownEnd(region, None, None)
@@ -71,7 +73,7 @@ def known_azure_end(settings: AzureClusterSettings, around: Surroundings) -> Kno
     region = location_of(settings, around)
     if settings.network.adopted:
         block = as_block(settings.network.subnet_cidr)
-        return KnownEnd(region, block, block, adopted=True)
+        return KnownEnd(region, block, block, adopted=True, whole=False)
     plan, _ = azure_plan(settings)
     if plan is None:
         return KnownEnd(region, None, None)

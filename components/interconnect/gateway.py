@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpu_fabric.components.azure.limits import ZONES
 from gpu_fabric.components.interconnect.exchanges import Exchange, geography_of
 from gpu_fabric.components.interconnect.limits import (
     FAST_PATH_SCALE_UNITS,
     GATEWAYS,
     LOCAL_MBPS,
+    REGIONS_WITH_ZONES,
     SCALABLE,
     SCALE_UNIT_MBPS,
     SCALE_UNIT_PACKETS,
@@ -25,13 +27,22 @@ class ChosenGateway:
     packets: int
     fast_path: bool
     units: int | None = None
+    zones: tuple[str, ...] = ()
+    """Of its public address, which decides where the gateway stands."""
 
 
-def gateway_of(settings: InterconnectSettings) -> ChosenGateway | None:
-    """What the user chose, or the smallest that carries the bandwidth; None for an unknown SKU."""
-    wanted, bandwidth = settings.gateway.sku, settings.bandwidth_mbps
+def zones_of(settings: InterconnectSettings, azure: str | None) -> tuple[str, ...]:
+    """Zones for the gateway's address in the region: the user's, or all where there are any."""
+    if settings.gateway.zones is not None:
+        return settings.gateway.zones
+    return ZONES if azure is None or azure in REGIONS_WITH_ZONES else ()
+
+
+def gateway_of(settings: InterconnectSettings, azure: str | None) -> ChosenGateway | None:
+    """What the user chose, or the smallest that carries the bandwidth in the region; None for an unknown SKU."""
+    wanted, bandwidth, zones = settings.gateway.sku, settings.bandwidth_mbps, zones_of(settings, azure)
     if wanted is None:
-        found = next((one for one in GATEWAYS if one.mbps >= bandwidth), None)
+        found = next((one for one in GATEWAYS if one.mbps >= bandwidth and one.zonal is bool(zones)), None)
         wanted = SCALABLE if found is None else found.name
     if wanted.lower() == SCALABLE.lower():
         units = settings.gateway.scale_units or -(-bandwidth // SCALE_UNIT_MBPS)
@@ -41,9 +52,14 @@ def gateway_of(settings: InterconnectSettings) -> ChosenGateway | None:
             units * SCALE_UNIT_PACKETS,
             units >= FAST_PATH_SCALE_UNITS,
             units,
+            zones,
         )
     size = next((one for one in GATEWAYS if one.name.lower() == wanted.lower()), None)
-    return None if size is None else ChosenGateway(size.name, size.mbps, size.packets, size.fast_path)
+    if size is None:
+        return None
+    return ChosenGateway(
+        size.name, size.mbps, size.packets, size.fast_path, zones=zones if size.zonal else ()
+    )
 
 
 def tiers_that_reach(exchange: Exchange, azure: str, bandwidth_mbps: int) -> tuple[Tier, ...]:

@@ -129,7 +129,7 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
         super().__init__("gpu-fabric:index:CrossCloudInterconnect", name, None, opts)
         known, more = ends.known, settings.tags
         exchange, links = exchange_of(settings, known), planned_links(settings)
-        gateway, block = gateway_of(settings), gateway_block(settings, known)
+        gateway, block = gateway_of(settings, known.azure.region), gateway_block(settings, known)
         assert links is not None
         assert gateway is not None
         assert block is not None

@@ -53,6 +53,9 @@ LOCAL_MBPS = 1_000
 EQUINIX_MBPS = (10, 50, 200, 500, 1_000, 2_000, 5_000, 10_000, 25_000, 50_000)
 """Equinix Fabric documentation, virtual connection bandwidth tiers."""
 
+EQUINIX_LAB_MBPS = 10
+"""Of a connection of a router with the package LAB (an older page of the Equinix API: unverified)."""
+
 MEGAPORT_MCR_MBPS = (1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000)
 """Rates of a Megaport Cloud Router, fixed for its life. megaport, megaport_mcr."""
 
@@ -99,15 +102,58 @@ class GatewaySize:
     mbps: int
     packets: int
     fast_path: bool
+    zonal: bool = True
+    """Whether it spreads over a region's zones. The others are what a region without zones has."""
 
 
 GATEWAYS = (
     GatewaySize("ErGw1AZ", 1_000, 100_000, False),
     GatewaySize("ErGw2AZ", 2_000, 200_000, False),
     GatewaySize("ErGw3AZ", 10_000, 1_000_000, True),
+    GatewaySize("Standard", 1_000, 100_000, False, zonal=False),
+    GatewaySize("HighPerformance", 2_000, 200_000, False, zonal=False),
+    GatewaySize("UltraPerformance", 10_000, 1_000_000, True, zonal=False),
 )
-"""azure docs, includes/expressroute-gateway-performance-include.md (2024-07-09) and
-expressroute/expressroute-about-virtual-network-gateways.md."""
+"""azure docs, includes/expressroute-gateway-performance-include.md (2024-07-09, which has one row for both sizes of a
+rate), expressroute/expressroute-about-virtual-network-gateways.md and expressroute/gateway-migration.md."""
+
+REGIONS_WITH_ZONES = frozenset(
+    [
+        "australiaeast",
+        "brazilsouth",
+        "canadacentral",
+        "centralindia",
+        "centralus",
+        "eastasia",
+        "eastus",
+        "eastus2",
+        "francecentral",
+        "germanywestcentral",
+        "israelcentral",
+        "italynorth",
+        "japaneast",
+        "japanwest",
+        "koreacentral",
+        "mexicocentral",
+        "newzealandnorth",
+        "northeurope",
+        "norwayeast",
+        "polandcentral",
+        "qatarcentral",
+        "southafricanorth",
+        "southcentralus",
+        "southeastasia",
+        "spaincentral",
+        "swedencentral",
+        "switzerlandnorth",
+        "uaenorth",
+        "uksouth",
+        "westeurope",
+        "westus2",
+        "westus3",
+    ]
+)
+"""azure docs, reliability/regions-list.md (2025-03-21). For a later one there is `gateway.zones`."""
 
 SCALABLE = "ErGwScale"
 

@@ -23,6 +23,9 @@ from gpu_fabric.components.interconnect.partner import AwsPort, Joined, Order
 SDK = "pulumi_megaport"
 ADD = "pulumi package add terraform-provider megaport/megaport 1.9.1"
 PORTS = ("primary", "secondary")
+SECRETS = ["aEndPartnerConfig", "bEndPartnerConfig", "cspConnections"]
+"""Of a cross connect: BGP keys, the circuit's service key, and what the clouds answered, which repeats both
+(megaport/megaport 1.9.1, vxc_resource.go: `csp_connections` has `auth_key` and `service_key`, neither sensitive)."""
 
 
 def sdk_is_there() -> bool:
@@ -80,7 +83,7 @@ def megaport(order: Order) -> Joined:
                     "owner_account": settings.aws_account,
                 },
             },
-            opts=child(order.parent, additional_secret_outputs=["aEndPartnerConfig"]),
+            opts=child(order.parent, additional_secret_outputs=SECRETS),
         )
         to_azure.append(
             sdk.Vxc(
@@ -98,9 +101,7 @@ def megaport(order: Order) -> Joined:
                     # The peering is Azure's to keep: one made here would block the deletion of the cross connect.
                     "azure_config": {"service_key": order.service_key, "port_choice": PORTS[number]},
                 },
-                opts=child(
-                    order.parent, additional_secret_outputs=["aEndPartnerConfig", "bEndPartnerConfig"]
-                ),
+                opts=child(order.parent, additional_secret_outputs=SECRETS),
             )
         )
         ports.append(_hosted(order, to_aws, f"{order.name}-aws-{number}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu_fabric.components.interconnect.checks import vpc_block
 from gpu_fabric.components.interconnect.ends import KnownEnds
 from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.limits import SLA
@@ -20,7 +21,7 @@ def notes(settings: InterconnectSettings, ends: KnownEnds, exchange: Exchange | 
     yield from numbers.warnings()
     if settings.aws_gateway is AwsGateway.VIRTUAL_PRIVATE:
         yield (
-            f"routes: a virtual private gateway announces its VPC's whole block ({ends.aws.network or 'unknown'}), and "
+            f"routes: a virtual private gateway announces its VPC's whole block ({vpc_block(settings, ends)}), and "
             f"Azure's gateway that of its virtual network ({ends.azure.network or 'unknown'}). The nodes' routes and "
             "firewall rules name the nodes' subnets alone; `awsGateway: transit` announces AWS's subnet alone."
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpu_fabric.components.interconnect.ends import KnownEnds
-from gpu_fabric.components.interconnect.exchanges import Exchange
+from gpu_fabric.components.interconnect.exchanges import Exchange, exchange_named
 from gpu_fabric.components.interconnect.gateway import ChosenGateway, circuit_sku, gateway_of
 from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Partner, Tier
 from gpu_fabric.nccl.bootstrap import CrossCloudRoutes
@@ -75,7 +75,8 @@ class LinkNumbers:
         )
         yield f"buffers: {link.bandwidth_delay_mb:.1f} MB in flight fill the link; a socket may grow to twice that"
         lines = "; ".join(self.monthly)
-        yield f"a month at full use: {self.monthly_usd:,.0f} USD of what has a published price ({lines})"
+        known = f"{self.monthly_usd:,.0f} USD of what has" if self.monthly_usd else "no part has"
+        yield f"a month at full use: {known} a published price ({lines})"
 
 
 def round_trip(settings: InterconnectSettings, ends: KnownEnds) -> tuple[float, str]:
@@ -83,12 +84,18 @@ def round_trip(settings: InterconnectSettings, ends: KnownEnds) -> tuple[float, 
     if settings.rtt_ms is not None:
         return settings.rtt_ms, "measured, given in the stack file"
     pair = region_pair(ends.aws.region, ends.azure.region)
-    if pair is None:
-        return (
-            UNKNOWN_RTT_MS,
-            f"no estimate for this pair of regions; counted with {UNKNOWN_RTT_MS:g} ms, measure it",
-        )
+    if pair is None or _elsewhere(settings, ends):
+        which = f"the way through {settings.exchange}" if pair else "this pair of regions"
+        return UNKNOWN_RTT_MS, f"no estimate for {which}; counted with {UNKNOWN_RTT_MS:g} ms, measure it"
     return pair.rtt_ms, pair.basis
+
+
+def _elsewhere(settings: InterconnectSettings, ends: KnownEnds) -> bool:
+    """Whether the user's exchange is another than those by which the pair's distance was estimated."""
+    if settings.exchange is None:
+        return False
+    exchange = exchange_named(settings.exchange)
+    return exchange is None or ends.aws.region not in exchange.aws or ends.azure.region not in exchange.local
 
 
 def link_model(settings: InterconnectSettings, ends: KnownEnds) -> LinkModel:
@@ -109,7 +116,7 @@ def link_numbers(
 ) -> LinkNumbers:
     """The numbers of settings that have no problems."""
     link = link_model(settings, ends)
-    gateway = gateway_of(settings)
+    gateway = gateway_of(settings, ends.azure.region)
     assert gateway is not None
     lines, total = _monthly(settings, ends, exchange, gateway, link, table or load_table())
     return LinkNumbers(

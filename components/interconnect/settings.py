@@ -87,9 +87,12 @@ class Circuit(Settings):
 
 class Gateway(Settings):
     sku: Text | None = None
-    """ErGw1AZ, ErGw2AZ, ErGw3AZ or ErGwScale. Without it: the smallest that carries the bandwidth."""
+    """ErGw1AZ, ErGw2AZ, ErGw3AZ or ErGwScale; without zones Standard, HighPerformance or UltraPerformance. Without it:
+    the smallest that carries the bandwidth."""
     scale_units: WholeNumber | None = None
     """Of ErGwScale, 1 to 40. Without it: one a Gb/s."""
+    zones: tuple[Text, ...] | None = None
+    """Of its public address. Without it: 1, 2 and 3 where the region has zones, as far as is known."""
     fast_path: Switch = False
     """Let traffic from AWS pass the gateway by. Needs ErGw3AZ, or ErGwScale from 10 units on."""
 
@@ -156,6 +159,8 @@ class InterconnectSettings(Settings):
     """A virtual private gateway for one VPC, or a transit gateway for many."""
     aws_route_table_ids: tuple[Identifier, ...] = ()
     """For an adopted VPC: the route tables that learn the way to Azure."""
+    aws_vpc_cidr: Text | None = None
+    """For an adopted VPC: its whole block, which a virtual private gateway announces."""
     asns: Asns = Asns()
     azure_vlan: WholeNumber = 300
     """VLAN of the private peering, 2 to 4094."""

@@ -47,6 +47,7 @@ MOST_LINKS = {"1Gbps": 4, "10Gbps": 4, "100Gbps": 2, "400Gbps": 2}
 LOCATIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "EqDC2": ("Equinix DC1 - DC6, DC10, DC12, Ashburn, VA", ("us-east-1",)),
     "EqSe2-EQ": ("Equinix SE2, Seattle, WA", ("us-west-2",)),
+    "EqCH2": ("Equinix CH1 - CH4, Chicago, IL", ("us-east-2",)),
     "EqSV5": ("Equinix SV1, SV5, San Jose, CA", ("us-west-1",)),
     "EqDB3": ("Equinix DB3, Dublin", ("eu-west-1",)),
     "EqFA5": ("Equinix FR5, Frankfurt", ("eu-central-1",)),

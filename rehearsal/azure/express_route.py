@@ -53,6 +53,7 @@ LOCATIONS: Mapping[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "Washington DC2": ("North America", ("Megaport",), ("eastus", "eastus2")),
     "Seattle": ("North America", ("Equinix", "Megaport"), ("westus2",)),
     "Quincy": ("North America", ("Megaport",), ("westus2",)),
+    "Chicago": ("North America", ("Equinix", "Megaport"), ("northcentralus",)),
     "Silicon Valley": ("North America", ("Equinix", "Megaport"), ("westus",)),
     "Dublin": ("Europe", ("Equinix", "Megaport"), ("northeurope",)),
     "Frankfurt": ("Europe", ("Equinix", "Megaport"), ("germanywestcentral",)),

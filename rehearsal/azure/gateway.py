@@ -48,6 +48,8 @@ SKUS: Mapping[str, Sku] = {
     "ErGw1AZ": Sku(1000, 100_000, 4, False, 1),
     "ErGw2AZ": Sku(2000, 200_000, 8, False, 2),
     "ErGw3AZ": Sku(10000, 1_000_000, 16, True, 3),
+    "Standard": Sku(1000, 100_000, 4, False, 0),
+    "HighPerformance": Sku(2000, 200_000, 8, False, 0),
     "UltraPerformance": Sku(10000, 1_000_000, 16, True, 0),
     "ErGwScale": Sku(1000, 100_000, 16, True, 0),
 }

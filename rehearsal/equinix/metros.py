@@ -20,6 +20,7 @@ class Metro:
 METROS: Mapping[str, Metro] = {
     "DC": Metro("Ashburn", "AMER", "us-east-1", "EqDC2", 64496),
     "SV": Metro("Silicon Valley", "AMER", "us-west-1", "EqSV5", 64497),
+    "CH": Metro("Chicago", "AMER", "us-east-2", "EqCH2", 64505),
     "SE": Metro("Seattle", "AMER", "us-west-2", "EqSe2-EQ", 64498),
     "DB": Metro("Dublin", "EMEA", "eu-west-1", "EqDB3", 64499),
     "FR": Metro("Frankfurt", "EMEA", "eu-central-1", "EqFA5", 64500),
@@ -33,6 +34,7 @@ AZURE_METROS = {
     "washington dc": "DC",
     "silicon valley": "SV",
     "seattle": "SE",
+    "chicago": "CH",
     "dublin": "DB",
     "frankfurt": "FR",
     "frankfurt2": "FR",

@@ -284,7 +284,7 @@ def test_the_first_phase_of_manual_stops_before_the_peering_and_says_what_to_ord
     assert "`provisioned: true`" in then
 
 
-SECOND: dict[str, Any] = {"provisioned": True, "manual": {"connectionIds": ["dxcon-7"], "vlans": [77]}}
+SECOND: dict[str, Any] = {"provisioned": True, "manual": {"connectionIds": ["dxcon-00000007"], "vlans": [77]}}
 
 
 def test_the_second_phase_uses_what_was_ordered() -> None:
@@ -292,7 +292,11 @@ def test_the_second_phase_uses_what_was_ordered() -> None:
     assert made.outputs["link"]["connected"] is True
     assert made.outputs["toDo"] == []
     interface = made.one(INTERFACE).inputs
-    assert (interface["connectionId"], interface["vlan"], interface["bgpAsnLong"]) == ("dxcon-7", 77, "65001")
+    assert (interface["connectionId"], interface["vlan"], interface["bgpAsnLong"]) == (
+        "dxcon-00000007",
+        77,
+        "65001",
+    )
     assert made.one(PEERING).inputs["peerASN"] == 65_001
     assert [one.token for one in made.invokes] == [CIRCUIT_STATE]
 
@@ -312,7 +316,7 @@ def test_a_connection_of_ones_own_needs_no_confirmation() -> None:
     change = {**SECOND, "manual": {**SECOND["manual"], "accept": False}}
     made = link(change, base=MANUAL)
     assert made.of_type(CONFIRMATION) == []
-    assert made.one(INTERFACE).inputs["connectionId"] == "dxcon-7"
+    assert made.one(INTERFACE).inputs["connectionId"] == "dxcon-00000007"
 
 
 def test_the_native_interconnect_is_two_gateways_and_a_list_of_what_to_do() -> None:
@@ -449,3 +453,60 @@ def test_a_program_is_told_all_problems_in_its_own_spelling() -> None:
     paths = [".".join(map(str, one.path)) for one in refused.value.problems]
     assert sorted(paths) == ["bandwidth_mbps", "bgp_key", "rtt_ms"]
     assert "correct-horse" not in str(refused.value)
+
+
+def test_every_name_of_the_link_on_azure_is_known_beforehand() -> None:
+    """A lost answer then makes the second creation a refusal, and never a second circuit or gateway."""
+    made = link()
+    ours = [one for one in made.custom if one.type.startswith("azure-native:") and "link" in one.name]
+    assert len(ours) == 7
+    named_by = {
+        "ResourceGroup": "resourceGroupName",
+        "ExpressRouteCircuit": "circuitName",
+        "Subnet": "subnetName",
+        "PublicIPAddress": "publicIpAddressName",
+        "VirtualNetworkGateway": "virtualNetworkGatewayName",
+        "ExpressRouteCircuitPeering": "peeringName",
+        "VirtualNetworkGatewayConnection": "virtualNetworkGatewayConnectionName",
+    }
+    for one in ours:
+        assert one.inputs.get(named_by[one.type.rpartition(":")[2]]), one.type
+
+
+def _anywhere(region: str, azure: str, sides: dict[str, Any], change: dict[str, Any]) -> Recording:
+    def program() -> dict[str, Any]:
+        set_all_config({**CONFIG, "aws:region": region, "azure-native:location": azure}, [])
+        fabric = {
+            "aws": {**AWS, "zone": f"{region}a", **sides},
+            "azure": {**AZURE, "location": azure},
+            "interconnect": {**LINK, **change},
+        }
+        return GpuFabric("train", read_fabric(fabric)).exports()["interconnect"]
+
+    try:
+        return record(program, config=CONFIG, answers=ANSWERS)
+    finally:
+        set_all_config({}, [])
+
+
+def test_the_gateways_address_has_the_zones_of_its_region_and_none_where_there_are_none() -> None:
+    address = "azure-native:network:PublicIPAddress"
+    assert inputs(link(), address, "train-link-gateway")["zones"] == ["1", "2", "3"]
+    made = _anywhere("us-east-2", "northcentralus", {}, {"rttMs": 3})
+    assert "zones" not in inputs(made, address, "train-link-gateway")
+    assert made.one(AZURE_GATEWAY).inputs["sku"] == {"name": "UltraPerformance", "tier": "UltraPerformance"}
+
+
+def test_an_adopted_vpc_announces_its_whole_block() -> None:
+    adopted = {
+        "network": {"vpcId": "vpc-1", "subnetId": "subnet-1", "subnetCidr": "10.40.16.0/20"},
+    }
+    change = {"awsRouteTableIds": ["rtb-1"], "awsVpcCidr": "10.40.0.0/16", "routeIsolation": True}
+    made = _anywhere("us-east-1", "eastus", adopted, change)
+    assert made.one(ASSOCIATION).inputs["allowedPrefixes"] == ["10.40.0.0/16"]
+    rules = made.one("aws:ec2/networkAcl:NetworkAcl").inputs["egress"]
+    assert [one["cidrBlock"] for one in rules if one["action"] == "allow"] == [
+        "10.40.0.0/16",
+        "10.200.16.0/20",
+        "0.0.0.0/0",
+    ]

@@ -96,10 +96,35 @@ def test_a_link_of_the_defaults_is_taken() -> None:
             "ErGwScale with 10 scale units, or drop the key",
         ),
         (
-            {"gateway": {"sku": "UltraPerformance"}},
-            "gateway.sku: 'UltraPerformance' is not a gateway for zones; give one of ErGw1AZ, ErGw2AZ, ErGw3AZ, "
-            "ErGwScale",
+            {"gateway": {"sku": "VpnGw1AZ"}},
+            "gateway.sku: 'VpnGw1AZ' is not a gateway of ExpressRoute; give one of ErGw1AZ, ErGw2AZ, ErGw3AZ, "
+            "Standard, HighPerformance, UltraPerformance, ErGwScale",
         ),
+        (
+            {"gateway": {"sku": "UltraPerformance"}},
+            "gateway.sku: UltraPerformance is for regions without zones, and eastus has them; give ErGw1AZ or ErGw2AZ "
+            "or ErGw3AZ, or drop the key; `gateway.zones` says otherwise of the region",
+        ),
+        (
+            {"gateway": {"zones": ["1", "4"]}},
+            "gateway.zones: '4' is no zone of Azure; give some of '1', '2', '3', or [] for a region without",
+        ),
+        (
+            {"exchange": "Tokyo"},
+            "exchange: the Direct Connect sites at Tokyo belong to ap-northeast-1, not to us-east-1, and the estimate "
+            "of the round trip is not of this way; give Washington DC, drop the key, or give the measured `rttMs` if "
+            "you have a link there",
+        ),
+        (
+            {"equinix": {"projectId": "p", "emails": ["network@example.com", "nope"]}},
+            "equinix.emails: 'nope' is no address of electronic mail; give it as name@example.com",
+        ),
+        (
+            {"equinix": {**LINK["equinix"], "package": "LAB"}},
+            "equinix.package: a LAB router has connections of 10 Mb/s at most (an older page of Equinix); give one of "
+            "BASIC, STANDARD, ADVANCED",
+        ),
+        ({"awsVpcCidr": "10.0.0.0/8"}, "awsVpcCidr: the VPC's block is known; drop the key"),
         (
             {"gateway": {"scaleUnits": 4}},
             "gateway.scaleUnits: ErGw3AZ has no scale units; drop the key, or set `sku: ErGwScale` and 1 to 40 units",
@@ -249,7 +274,9 @@ def test_what_cannot_be_is_refused_with_a_reason_and_a_way_out(change: dict[str,
         {"azureVlan": 4_094},
         {"azureVlan": 2},
         {"bandwidthMbps": 1_000, "circuit": {"tier": "Local"}},
-        {"exchange": "Dublin", "circuit": {"tier": "Premium"}},
+        {"exchange": "Dublin", "circuit": {"tier": "Premium"}, "rttMs": 5},
+        {"gateway": {"zones": ["2"]}},
+        {"gateway": {"zones": [], "sku": "UltraPerformance"}},
         {"exchange": "Elsewhere", "equinix": {**LINK["equinix"], "metro": "EW"}},
         {"rttMs": 5.0},
         {"redundancy": "circuit"},
@@ -297,9 +324,12 @@ def configuration() -> Any:
 
 
 def test_the_name_of_a_key_must_be_that_of_a_secret(configuration: Any) -> None:
-    assert problems({"bgpKeyFrom": "bgpKey"}) == [
-        "bgpKeyFrom: this stack has no gpu-fabric:bgpKey; set it with `pulumi config set --secret bgpKey`"
-    ]
+    # The key itself, written where its name belongs, is not repeated.
+    for written in ("bgpKey", "correct-horse", "correct horse!"):
+        assert problems({"bgpKeyFrom": written}) == [
+            "bgpKeyFrom: this stack has no value under `gpu-fabric:` with the name that stands here; give a name, such "
+            "as bgpKey, and set it with `pulumi config set --secret bgpKey`; a key itself never stands in the file"
+        ]
     configuration({"gpu-fabric:bgpKey": "correct-horse"})
     assert problems({"bgpKeyFrom": "bgpKey"}) == [
         "bgpKeyFrom: gpu-fabric:bgpKey stands in plain text in the stack file; take it out of the file and of its "
@@ -329,7 +359,40 @@ def test_adopted_networks_must_say_what_nobody_can_look_up() -> None:
         "give a free /27 of it",
         "awsRouteTableIds: is missing, and the route tables of an adopted VPC are not known; give the ids of the "
         "tables that are to learn the way to Azure",
+        "awsVpcCidr: is missing: a virtual private gateway announces its VPC's whole block, and nothing at all where a "
+        "narrower one is allowed; give the block of the adopted VPC, or set `awsGateway: transit`",
     ]
+
+
+ADOPTED = {"vpcId": "vpc-1", "subnetId": "subnet-1", "subnetCidr": "10.40.16.0/20"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"awsVpcCidr": "10.40.0.0/20"},
+            "awsVpcCidr: the nodes' subnet 10.40.16.0/20 is not in 10.40.0.0/20; give the VPC's block",
+        ),
+        (
+            {"awsVpcCidr": "10.0.0.0/8"},
+            "awsVpcCidr: 10.0.0.0/8 overlaps the Azure side's 10.200.0.0/16; join networks whose blocks are apart, or "
+            "set `awsGateway: transit`, which announces the nodes' subnet alone",
+        ),
+        (
+            {"awsGateway": "transit", "routeIsolation": True},
+            "awsVpcCidr: is missing: `routeIsolation` would cut the nodes off from the rest of the adopted VPC; give "
+            "its block",
+        ),
+        ({"awsVpcCidr": "10.40.0.0/16"}, None),
+        ({"awsGateway": "transit"}, None),
+    ],
+)
+def test_the_whole_block_of_an_adopted_vpc_is_asked_for_where_it_is_announced(
+    change: dict[str, Any], message: str | None
+) -> None:
+    said = problems({"awsRouteTableIds": ["rtb-1"], **change}, aws=ADOPTED)
+    assert said == ([] if message is None else [message])
 
 
 @pytest.mark.parametrize(
@@ -344,12 +407,21 @@ def test_adopted_networks_must_say_what_nobody_can_look_up() -> None:
             {
                 "provisioned": True,
                 "redundancy": "circuit",
-                "manual": {"connectionIds": ["dxcon-1", "dxcon-2"], "vlans": [7]},
+                "manual": {"connectionIds": ["dxcon-00000001", "dxcon-00000002"], "vlans": [7]},
             },
             "manual.vlans: has 1 and must have 2 with `redundancy: circuit`; give one for each Direct Connect "
             "connection that you ordered",
         ),
         ({"manual": {"vlans": [5_000]}}, "manual.vlans[0]: 5000 is not a VLAN; give 2 to 4094"),
+        (
+            {"manual": {"connectionIds": ["foo"]}},
+            "manual.connectionIds[0]: 'foo' is not the id of a Direct Connect connection; give it as Direct Connect "
+            "shows it, dxcon- and eight letters or digits",
+        ),
+        (
+            {"manual": {"connectionIds": ["dxcon-00000001", "dxcon-00000001"]}},
+            "manual.connectionIds[1]: dxcon-00000001 stands here twice; give the other connection, or one alone",
+        ),
     ],
 )
 def test_what_was_ordered_by_hand_must_be_told(link: dict[str, Any], message: str) -> None:
@@ -398,10 +470,42 @@ def test_the_limits_of_the_native_interconnect_are_said(
 def test_the_gateway_is_the_smallest_that_carries_the_bandwidth(mbps: int, sku: str) -> None:
     link = settings_of({**LINK, "bandwidthMbps": mbps}).interconnect
     assert link is not None
-    chosen = gateway_of(link)
+    chosen = gateway_of(link, "eastus")
     assert chosen is not None
-    assert chosen.sku == sku
+    assert (chosen.sku, chosen.zones) == (sku, ("1", "2", "3"))
     assert chosen.mbps >= mbps
+
+
+@pytest.mark.parametrize(
+    ("mbps", "sku"),
+    [(50, "Standard"), (1_000, "Standard"), (2_000, "HighPerformance"), (10_000, "UltraPerformance")],
+)
+def test_a_region_without_zones_gets_a_gateway_and_an_address_without_them(mbps: int, sku: str) -> None:
+    """northcentralus, which meets us-east-2 at Chicago, has none."""
+    given = {**LINK, "bandwidthMbps": mbps, "rttMs": 3}
+    link = settings_of(given, zone="us-east-2a", location="northcentralus").interconnect
+    assert link is not None
+    chosen = gateway_of(link, "northcentralus")
+    assert chosen is not None
+    assert (chosen.sku, chosen.zones) == (sku, ())
+    assert chosen.mbps >= mbps
+    # A region that got zones after the list was made.
+    later = settings_of(
+        {**given, "gateway": {"zones": ["1", "2", "3"]}}, zone="us-east-2a", location="northcentralus"
+    ).interconnect
+    assert later is not None
+    newer = gateway_of(later, "northcentralus")
+    assert newer is not None
+    assert newer.zones == ("1", "2", "3")
+    assert newer.sku.endswith("AZ")
+
+
+def test_every_region_of_the_table_of_locations_gets_a_gateway() -> None:
+    for row in exchanges():
+        for azure in row.local:
+            zone = f"{row.aws[0]}a"
+            given = {**LINK, "exchange": row.location, "rttMs": 3}
+            assert problems({**given, "circuit": {}}, zone=zone, location=azure) == [], (row.location, azure)
 
 
 def test_the_circuits_tier_follows_place_region_and_bandwidth() -> None:

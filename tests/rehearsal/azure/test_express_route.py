@@ -104,7 +104,7 @@ def test_the_local_tier_starts_at_one_gigabit(world):
         (
             {"peeringLocation": "Ashburn"},
             "peeringLocation 'Ashburn' is not known. The simulation knows Washington DC, Washington DC2, Seattle, "
-            "Quincy, Silicon Valley, Dublin, Frankfurt, Frankfurt2, London, Tokyo, Tokyo2, Singapore, Sydney.",
+            "Quincy, Chicago, Silicon Valley, Dublin, Frankfurt, Frankfurt2, London, Tokyo, Tokyo2, Singapore, Sydney.",
             LOCATIONS,
         ),
         (

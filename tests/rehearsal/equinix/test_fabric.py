@@ -204,7 +204,7 @@ def test_a_port_of_the_circuit_is_taken_once(clouds):
         ),
         (
             {"zSide": {"accessPoint": {"location": {"metroCode": "XX"}}}},
-            "Metro XX of the Z side is not known. The simulation knows DC, SV, SE, DB, FR, LD, TY, SG, SY.",
+            "Metro XX of the Z side is not known. The simulation knows DC, SV, CH, SE, DB, FR, LD, TY, SG, SY.",
         ),
     ],
 )
@@ -239,7 +239,7 @@ def test_only_the_name_of_a_connection_to_a_cloud_changes(clouds):
         ),
         (
             {"location": {"metroCode": "XX"}},
-            "Metro XX is not known. The simulation knows DC, SV, SE, DB, FR, LD, TY, SG, SY.",
+            "Metro XX is not known. The simulation knows DC, SV, CH, SE, DB, FR, LD, TY, SG, SY.",
         ),
     ],
 )
