@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pulumi.runtime.rpc import UNKNOWN
 
+from gpu_fabric.pull_request.start_up import changed_lines, shortened
+
 _LONGEST_VALUE = 48
-_MOST_PATHS = 6
+_MOST_LINES = 8
+_MOST_PATHS = 8
+_MOST_KINDS = 3
+#: Properties that hold a packed start-up script, by the last word of their path.
+_PACKED = ("userData", "userDataBase64", "customData")
+_INDEX = re.compile(r"\[\d+\]")
 _STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 #: Operations that a person need not see: nothing changes, or the other half of a replacement says it.
 _SILENT = ("same", "read", "create-replacement", "delete-replaced")
@@ -44,10 +52,38 @@ def _what(step: Mapping[str, Any]) -> str:
     old = (step.get("oldState") or {}).get("inputs", {})
     new = (step.get("newState") or {}).get("inputs", {})
     paths = sorted(step.get("detailedDiff") or step.get("diffReasons") or ())
-    said = [f"`{path}`: {_value(_at(old, path))} → {_value(_at(new, path))}" for path in paths[:_MOST_PATHS]]
-    if len(paths) > _MOST_PATHS:
-        said.append(f"and {len(paths) - _MOST_PATHS} more")
+    # One line for what changes alike in every entry of a list, such as a node's interfaces; what stands alone first.
+    alike: dict[str, list[str]] = {}
+    for path in sorted(paths, key=lambda path: "[" in path):
+        alike.setdefault(_INDEX.sub("[*]", path), []).append(path)
+    said = [
+        f"`{name}`: {_alike([_both(path, _at(old, path), _at(new, path)) for path in together])}"
+        if len(together) > 1
+        else f"`{together[0]}`: {_both(together[0], _at(old, together[0]), _at(new, together[0]))}"
+        for name, together in alike.items()
+    ]
+    if len(said) > _MOST_PATHS:
+        said[_MOST_PATHS:] = [f"and {len(said) - _MOST_PATHS} more"]
     return "; ".join(said).replace("|", "\\|").replace("\n", " ")
+
+
+def _alike(changes: Sequence[str]) -> str:
+    """Changes of one property in many entries: each kind with how often, or how many where they all differ."""
+    counted = Counter(changes)
+    if len(counted) > _MOST_KINDS:
+        return f"{len(changes)} changes"
+    return ", ".join(
+        f"{change} ({number} times)" if number > 1 else change for change, number in counted.items()
+    )
+
+
+def _both(path: str, old: Any, new: Any) -> str:
+    if path.rpartition(".")[2] in _PACKED and isinstance(old, str) and isinstance(new, str):
+        lines = changed_lines(old, new)
+        if lines:
+            more = f", and {len(lines) - _MOST_LINES} lines more" if len(lines) > _MOST_LINES else ""
+            return ", ".join(lines[:_MOST_LINES]) + more
+    return f"{_value(old)} → {_value(new)}"
 
 
 def _at(value: Any, path: str) -> Any:
@@ -69,4 +105,4 @@ def _value(value: Any) -> str:
     if isinstance(value, Mapping | list):
         return f"{len(value)} entries"
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return f"{text[:_LONGEST_VALUE]}…" if len(text) > _LONGEST_VALUE else text
+    return shortened(text, _LONGEST_VALUE)

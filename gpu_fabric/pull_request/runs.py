@@ -134,13 +134,14 @@ def run(request: Request) -> Outcome:
         with _worktree(request.repository, commit, folder) as base:
             there = base / request.place
             if (there / request.stack_file).exists():
-                base_plan = _plan(base, there / request.stack_file)[0]
+                base_plan = _plan(there / request.stack_file)
                 if request.cloud == "simulated":
                     note = _deploy_base(request, base, there, folder / "simulation", commit)
             elif request.cloud == "simulated":
                 note = f"nothing: {request.stack_file} is not on {request.base}"
         preview, changes = _preview(request, folder / "simulation")
-        plan, report = _plan(request.repository, request.project / request.stack_file)
+        plan = _plan(request.project / request.stack_file)
+        report = _report(request.project / request.stack_file, planned=plan is not None)
         findings, sarif = _lint(request, commit)
         return Outcome(
             preview.returncode,
@@ -192,14 +193,20 @@ def _same_interpreter(request: Request, there: Path) -> None:
         (there / named).symlink_to((request.project / named).resolve())
 
 
-def _plan(folder: Path, stack_file: Path) -> tuple[dict[str, Any] | None, str]:
-    """(the plan as JSON, the report as Markdown); the same planner reads both branches' files."""
-    del folder  # the change's own planner, so that a new model of it is no delta
-    home = Path(__file__).parents[2]
-    machine = _python(home, "gpu_fabric.cli", "plan", str(stack_file), "--json")
-    if not machine.stdout.startswith("{"):
-        return None, machine.stderr.strip()
-    return json.loads(machine.stdout), _python(home, "gpu_fabric.cli", "plan", str(stack_file)).stdout
+def _plan(stack_file: Path) -> dict[str, Any] | None:
+    """The plan as JSON; the change's own planner reads both branches' files, so that a new model of it is no delta."""
+    said = _planner(stack_file, "--json").stdout
+    return json.loads(said) if said.startswith("{") else None
+
+
+def _report(stack_file: Path, *, planned: bool) -> str:
+    """The plan as Markdown, or why there is none."""
+    done = _planner(stack_file)
+    return done.stdout if planned else done.stderr.strip()
+
+
+def _planner(stack_file: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return _python(Path(__file__).parents[2], "gpu_fabric.cli", "plan", str(stack_file), *arguments)
 
 
 def _lint(request: Request, commit: str) -> tuple[dict[str, Any], str]:

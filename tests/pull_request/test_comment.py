@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pulumi.runtime.rpc import UNKNOWN
 
 from gpu_fabric.pull_request.changes import table
 from gpu_fabric.pull_request.comment import LIMIT, comment
@@ -77,6 +80,44 @@ def test_a_picture_shows_what_is_open_and_names_what_is_folded() -> None:
 
 def step(op: str, **more: Any) -> dict[str, Any]:
     return {"op": op, "urn": "urn:pulumi:dev::p::a$aws:ec2/vpc:Vpc::ours", **more}
+
+
+def change(old: dict[str, Any], new: dict[str, Any], *paths: str) -> str:
+    """What the table's last row says about a resource whose inputs went from `old` to `new`."""
+    inputs = {"oldState": {"inputs": old}, "newState": {"inputs": new}}
+    update = step("update", detailedDiff={path: {} for path in paths}, **inputs)
+    return table({"steps": [update]}).splitlines()[-1].split(" | ", 3)[-1].removesuffix(" |")
+
+
+def packed(script: str) -> str:
+    return base64.b64encode(gzip.compress(script.encode())).decode()
+
+
+def test_a_packed_start_up_script_is_compared_line_by_line() -> None:
+    old = "#!/bin/sh\nset -eu\nip link set dev ens32 mtu 9001\n"
+    said = change(
+        {"userData": packed(old)}, {"userData": packed(old.replace("9001", "1500") + "date\n")}, "userData"
+    )
+    assert said == (
+        "`userData`: user data: `ip link set dev ens32 mtu 9001` → `ip link set dev ens32 mtu 1500`, "
+        "user data: added `date`"
+    )
+
+
+def test_a_start_up_script_that_is_not_known_yet_or_cannot_be_unpacked_is_no_error() -> None:
+    assert change({"userData": "a"}, {"userData": UNKNOWN}, "userData") == (
+        "`userData`: a → known after deployment"
+    )
+    broken = base64.b64encode(gzip.compress(b"x" * 99)[:12]).decode()
+    assert change({"userData": broken}, {"userData": "b"}, "userData") == f"`userData`: {broken} → b"
+
+
+def test_what_changes_alike_in_every_entry_of_a_list_is_said_once_with_how_often() -> None:
+    def nics(kind: str) -> dict[str, Any]:
+        return {"nics": [{"type": kind, "card": card} for card in range(3)]}
+
+    said = change(nics("efa-only"), nics("efa"), *(f"nics[{n}].type" for n in range(3)))
+    assert said == "`nics[*].type`: efa-only → efa (3 times)"
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -47,8 +48,6 @@ def repository(tmp_path: Path) -> Path:
 
 def report(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     line = [sys.executable, "-m", "gpu_fabric.pull_request", *arguments]
-    import os
-
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, env=environment)
 
@@ -70,7 +69,9 @@ def test_a_branch_that_changes_nodes_mtu_and_layout_is_told_what_that_does(repos
     assert "| lint | **failed** | 1 error," in text
     assert "`job.sh:1` NCCL_NET_GDR_LEVEL=LOC switches GPUDirect RDMA off" in text
     assert "| update | train-aws-fleet | aws:autoscaling/group:Group | `desiredCapacity`: 4 → 8;" in text
-    assert "`networkInterfaces[0].interfaceType`: interface → efa" in text
+    assert "`networkInterfaces[*].interfaceType`: interface → efa, efa-only → efa (31 times)" in text
+    assert "ip link set dev ens32 mtu 9001` → `" in text
+    assert "ip link set dev ens32 mtu 1500`;" in text
     hours = next(line for line in text.splitlines() if line.startswith("| an hour of training |"))
     assert hours.rpartition("| ")[2].startswith("+")
     step = next(line for line in text.splitlines() if line.startswith("| step time |"))

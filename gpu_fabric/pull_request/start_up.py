@@ -1,0 +1,71 @@
+"""What differs between two packed start-up scripts (user data, custom data), line by line."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from difflib import SequenceMatcher
+from itertools import zip_longest
+
+from pulumi.runtime.rpc import UNKNOWN
+
+from gpu_fabric.policy.user_data import UnreadableError, parts
+
+_LONGEST_LINE = 100
+#: Characters that are shown before the first one that differs.
+_LINE_BEFORE = 32
+
+
+def changed_lines(old: str, new: str) -> list[str]:
+    """The lines that differ inside two start-up scripts; nothing where one cannot be unpacked or is not known yet."""
+    if UNKNOWN in (old, new):
+        return []
+    try:
+        before, after = (
+            [(part.path, line) for part in parts(raw) for line in _lines_of(part.text)] for raw in (old, new)
+        )
+    except UnreadableError:
+        return []
+    said = []
+    for kind, at, to, new_at, new_to in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
+        if kind == "equal":
+            continue
+        pairs = list(zip_longest(before[at:to], after[new_at:new_to]))
+        said += [_line(was, now) for was, now in pairs]
+    return said
+
+
+def _lines_of(text: str) -> list[str]:
+    """The lines that say something; of JSON one value a line, so that a change in it is a line."""
+    with suppress(ValueError):
+        text = json.dumps(json.loads(text), indent=1, ensure_ascii=False)
+    return [line.strip().rstrip(",") for line in text.splitlines() if any(map(str.isalnum, line))]
+
+
+def _line(was: tuple[str, str] | None, now: tuple[str, str] | None) -> str:
+    """One line of a script before and after, from where the two part."""
+    if was is None or now is None or was[0] != now[0]:
+        kinds = [(word, side) for word, side in (("removed", was), ("added", now)) if side is not None]
+        return ", ".join(f"{side[0]}: {word} {_code(side[1])}" for word, side in kinds)
+    start = max(0, _same(was[1], now[1]) - _LINE_BEFORE)
+    old, new = was[1][start:], now[1][start:]
+    end = min(_same(old[::-1], new[::-1]), min(len(old), len(new)) - _LINE_BEFORE)
+    old, new = (text[: len(text) - max(0, end)] for text in (old, new))
+    lead = "…" if start else ""
+    return f"{now[0]}: {_code(lead + old)} → {_code(lead + new)}"
+
+
+def _same(one: str, other: str) -> int:
+    """How many characters are the same from the start."""
+    return next(
+        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
+    )
+
+
+def _code(text: str) -> str:
+    return f"`{shortened(text.replace('`', chr(39)), _LONGEST_LINE)}`"
+
+
+def shortened(text: str, longest: int) -> str:
+    return f"{text[:longest]}…" if len(text) > longest else text
