@@ -52,7 +52,8 @@ def check(call: Call) -> Iterator[Problem]:
             "capacityType", f"expected capacity_type to be one of {list(CAPACITY_TYPES)}, got {capacity}"
         )
     template = inputs.get("launchTemplate")
-    if isinstance(template, dict) and template.get("id") and template.get("name"):
+    named = [template.get(each) for each in ("id", "name")] if isinstance(template, dict) else []
+    if len(named) == 2 and all(isinstance(each, str) and each for each in named):
         yield Problem("launchTemplate.id", '"launch_template.0.id": conflicts with launch_template.0.name')
     sizes = inputs.get("scalingConfig")
     most = sizes.get("maxSize") if isinstance(sizes, dict) else None

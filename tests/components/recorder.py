@@ -150,6 +150,12 @@ def _computed(type_: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any
     }
     if type_ == "aws:ec2/launchTemplate:LaunchTemplate":
         computed |= {"latestVersion": 1, "defaultVersion": 1}
+    if type_ == "aws:eks/cluster:Cluster":
+        computed |= {
+            "vpcConfig": {**inputs["vpcConfig"], "clusterSecurityGroupId": cloud_id("sg", f"{type_} {name}")}
+        }
+    if type_ == "aws:iam/role:Role":
+        computed |= {"arn": f"arn:aws:iam::{ACCOUNT}:role/{own_name}"}
     if type_.startswith("aws:directconnect/") and type_.endswith("VirtualInterface"):
         computed |= {"bgpAuthKey": inputs.get("bgpAuthKey") or GENERATED_BGP_KEY}
     if type_ == "aws:ec2/instance:Instance":

@@ -33,8 +33,10 @@ def made(**changes: Any) -> Recording:
         "cluster_security_group_id": CLUSTER_GROUP,
     }
 
+    given: Any = {**args, **changes}
+
     def program() -> Mapping[str, Any]:
-        template = AwsEksNodeTemplate("gpu", {**args, **changes})  # ty: ignore[invalid-argument-type]
+        template = AwsEksNodeTemplate("gpu", given)
         return {key: getattr(template, key) for key in AwsEksNodeTemplate.__annotations__}
 
     return record(program)

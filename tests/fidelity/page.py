@@ -21,7 +21,7 @@ END = "<!-- AWS: end -->"
 def _judges() -> list[tuple[str, ...]]:
     return [
         (
-            f"botocore {version('botocore')}: AWS's own models of the EC2, Auto Scaling and IAM APIs",
+            f"botocore {version('botocore')}: AWS's own models of the EC2, Auto Scaling, IAM and EKS APIs",
             "every request",
             "names, types, required members and lower limits, as botocore checks before it sends; beyond that, from "
             "the same models: enumerations, upper limits, patterns, and the values that a member's documentation "
@@ -95,6 +95,9 @@ def aws_part() -> str:
         "### What is asked",
         "",
         *table(("part", "settings", "number"), _matrix()),
+        "Beside these, by all four: the launch template for an EKS node group of every size × layout × capacity, and",
+        "the cluster, the roles and the node group of `examples/eks-node-group-with-efa`.",
+        "",
         f"`{WHOLE_CLUSTERS}` are those of the surroundings with a new network: fleets with NAT and instances with",
         "endpoints, of every kind of capacity, all in one account of moto.",
         "",

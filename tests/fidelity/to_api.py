@@ -1,4 +1,4 @@
-"""The provider's resources as EC2, Auto Scaling and IAM requests.
+"""The provider's resources as EC2, Auto Scaling, IAM and EKS requests.
 
 A target is `service:Operation`, with a word behind it where one resource sends the same operation twice. The
 parameters are what the AWS provider sends when it creates the resource (hashicorp/terraform-provider-aws, which
@@ -299,6 +299,26 @@ RESOURCES: Mapping[str, Resource | Callable[[Declared], Resource]] = {
             "tags": _tagged("vpc-endpoint"),
             "vpcEndpointType": SAME,
             "vpcId": SAME,
+        },
+    ),
+    "aws:eks/cluster:Cluster": Resource(
+        {"eks:CreateCluster": Target(_own(name="physical_name"))},
+        {
+            "roleArn": To("roleArn"),
+            "version": To("version"),
+            "vpcConfig": To("resourcesVpcConfig"),
+        },
+    ),
+    "aws:eks/nodeGroup:NodeGroup": Resource(
+        {"eks:CreateNodegroup": Target(_own(nodegroupName="physical_name"))},
+        {
+            "amiType": To("amiType"),
+            "capacityType": To("capacityType"),
+            "clusterName": To("clusterName"),
+            "launchTemplate": To("launchTemplate"),
+            "nodeRoleArn": To("nodeRole"),
+            "scalingConfig": To("scalingConfig"),
+            "subnetIds": To("subnets"),
         },
     ),
     "aws:iam/instanceProfile:InstanceProfile": Resource(

@@ -144,6 +144,29 @@ RESOURCES: Mapping[str, Resource | Callable[[Declared], Resource]] = {
             "vpcId": SAME,
         },
     ),
+    "aws:eks/cluster:Cluster": Resource(
+        {"AWS::EKS::Cluster": _named("Name")},
+        {
+            "roleArn": SAME,
+            "version": SAME,
+            "vpcConfig": To(
+                "ResourcesVpcConfig",
+                structure({"subnetIds": SAME, "endpointPrivateAccess": SAME, "endpointPublicAccess": SAME}),
+            ),
+        },
+    ),
+    "aws:eks/nodeGroup:NodeGroup": Resource(
+        {"AWS::EKS::Nodegroup": _named("NodegroupName")},
+        {
+            "amiType": SAME,
+            "capacityType": SAME,
+            "clusterName": SAME,
+            "launchTemplate": To(convert=structure({"id": SAME, "version": SAME})),
+            "nodeRoleArn": To("NodeRole"),
+            "scalingConfig": To(convert=structure({"minSize": SAME, "desiredSize": SAME, "maxSize": SAME})),
+            "subnetIds": To("Subnets"),
+        },
+    ),
     "aws:iam/instanceProfile:InstanceProfile": Resource(
         {"AWS::IAM::InstanceProfile": _named("InstanceProfileName")},
         {
