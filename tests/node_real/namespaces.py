@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.node_real.far_away import TUN, far_away
 from tests.node_real.isolated import PACKAGES, kill_group
 from tests.not_run import not_run
 
@@ -134,3 +135,27 @@ def _cable(link: Link, left: str, left_address: str, right: str, right_address: 
     for where, device, address in ends:
         link.run(where, "ip", "address", "add", f"{address}/24", "dev", device)
         link.run(where, "ip", "link", "set", device, "mtu", str(mtu), "up")
+
+
+@contextmanager
+def at_a_distance(link: Link, rate_mbps: float, rtt_ms: float, queue: int, overhead: int) -> Generator[None]:
+    """The routers are so far apart: their cable is replaced by `far_away`. Not run where there is no TUN device."""
+    names = (f"{link.prefix}1", f"{link.prefix}2")
+    if not Path(TUN).exists():
+        not_run(f"this machine has no {TUN}")
+    with far_away(names, rate_mbps, rtt_ms, queue, overhead) as process:
+        assert process.stdout is not None
+        if process.stdout.readline().strip() != "ready":
+            assert process.stderr is not None
+            said = process.stderr.read().strip().splitlines()
+            not_run(f"this machine gives no TUN device: {said[-1] if said else 'no reason'}")
+        link.run("ra", "ip", "link", "del", "to-rz")
+        ends = (("ra", "to-rz", "192.0.2.1", "192.0.2.2"), ("rz", "to-ra", "192.0.2.2", "192.0.2.1"))
+        for name, (where, device, address, other) in zip(names, ends, strict=True):
+            command = ["ip", "link", "set", name, "netns", f"{link.prefix}{where}"]
+            subprocess.run(command, check=True, capture_output=True)
+            link.run(where, "ip", "link", "set", name, "name", device)
+            link.run(where, "ip", "address", "add", f"{address}/24", "dev", device)
+            link.run(where, "ip", "link", "set", device, "mtu", str(NARROW), "txqueuelen", "1000", "up")
+            link.run(where, "ip", "route", "add", "default", "via", other)
+        yield
