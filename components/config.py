@@ -71,6 +71,9 @@ def read_fabric(
         known = _Sections.model_fields
         usable = {key: given.get(key) for key in known} if isinstance(given, Mapping) else {}
         sections = _Sections.model_validate(usable)
+    empty = [key for key in _Sections.model_fields if isinstance(given, Mapping) and _is_empty(given, key)]
+    # A key whose lines were commented out: without a word it would plan the removal of what stood there.
+    problems += [Problem((ROOT, key), "is empty", "describe it, or take the key out") for key in empty]
     sizes, wrong = read_sizes({} if sections.sizes is None else sections.sizes, (ROOT, "sizes"))
     problems += wrong
     around_aws = Surroundings(region=aws_region, sizes=sizes, secret=secret)
@@ -93,7 +96,8 @@ def read_fabric(
         )
     problems += read(TrainingSpec, sections.training, path=(ROOT, "training"))[1]
     interconnect = ends = None
-    if sections.interconnect is not None and (sections.aws is None or sections.azure is None):
+    alone = [cloud for cloud in CLOUDS if getattr(sections, cloud) is None and cloud not in empty]
+    if sections.interconnect is not None and alone:
         where = (ROOT, "interconnect")
         problems.append(
             Problem(where, "joins two clouds, and one is missing", "describe both, or drop the key")
@@ -126,6 +130,10 @@ def read_fabric(
         interconnect=interconnect,
         ends=ends,
     )
+
+
+def _is_empty(given: Mapping[str, Any], key: str) -> bool:
+    return key in given and given[key] is None
 
 
 def _beside(

@@ -48,7 +48,7 @@ class GpuFabric(pulumi.ComponentResource):
 
     def _join(self, name: str, settings: FabricSettings) -> CrossCloudInterconnect:
         from gpu_fabric.components.interconnect import AwsEnd, AzureEnd, CrossCloudInterconnect, Ends
-        from gpu_fabric.components.interconnect.checks import vpc_block
+        from gpu_fabric.components.interconnect.derived import vpc_block
 
         ends, link = settings.ends, settings.interconnect
         assert ends is not None

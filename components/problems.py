@@ -8,10 +8,35 @@ from dataclasses import dataclass
 
 import pulumi
 
-#: A key pasted into the wrong place: no message repeats it.
-_PRIVATE_KEY = re.compile(
-    r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY-----|$)", re.DOTALL
+#: Secrets by their published forms, and what stands in a message for one that was pasted into the wrong place.
+_SECRETS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (
+        re.compile(
+            r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----.*?(-----END [A-Z0-9 ]*PRIVATE KEY-----|$)", re.DOTALL
+        ),
+        "(a private key)",
+    ),
+    # The secret half of an AWS access key: 40 characters of base 64 (IAM User Guide, id_credentials_access-keys.html).
+    (
+        re.compile(r"(?<![\w/+=-])(?=[\w/+]*[A-Z])(?=[\w/+]*\d)[A-Za-z0-9/+]{40}(?![\w/+=-])"),
+        "(a secret key)",
+    ),
+    # A JSON web token: RFC 7519, three parts, of which the first begins with `{"`.
+    (re.compile(r"eyJ[\w-]{8,}\.[\w-]+\.[\w-]*"), "(a token)"),
+    # A UUID that stands alone: the service key of a circuit is one. In an Azure id it is a subscription.
+    (
+        re.compile(r"(?<![\w/-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w/-])"),
+        "(a UUID)",
+    ),
 )
+
+
+def without_secrets(text: str) -> str:
+    """`text` without what has the form of a secret."""
+    for form, instead in _SECRETS:
+        text = form.sub(instead, text)
+    return text
+
 
 Path = tuple[str | int, ...]
 
@@ -24,7 +49,7 @@ class Problem:
     remedy: str
 
     def __str__(self) -> str:
-        return _PRIVATE_KEY.sub("(a private key)", f"{render_path(self.path)}: {self.what}; {self.remedy}")
+        return without_secrets(f"{render_path(self.path)}: {self.what}; {self.remedy}")
 
 
 def render_path(path: Path) -> str:

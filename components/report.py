@@ -64,7 +64,7 @@ def _as_billed(settings: FabricSettings) -> FabricSpec:
     link, spec = settings.interconnect, settings.spec
     if link is None or settings.ends is None or spec.interconnect is None:
         return spec
-    from gpu_fabric.components.interconnect.checks import exchange_of
+    from gpu_fabric.components.interconnect.derived import exchange_of
     from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
 
     billed = spec.interconnect

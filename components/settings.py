@@ -163,6 +163,17 @@ def _description(model: type[BaseModel], location: Path, given: Any) -> str | No
     return field.description if field and field.examples else None
 
 
+def _like_the_default(model: type[BaseModel], location: Path, given: Any) -> str:
+    """What to give for a key that no description reads as an answer to: for a number its default, for an id its use."""
+    field = _field(model, tuple(part for part in location if isinstance(part, str)), given)
+    default = field.default if field is not None else None
+    if isinstance(default, int | float) and not isinstance(default, bool):
+        return f"a number in digits, such as {default:g}" if default < 10**6 else "a number in digits"
+    if field is not None and {int, float} & set(leaf_types(field.annotation)):
+        return "a number in digits"
+    return "another, or drop the key"
+
+
 def _remedy_for_choice(expected: str) -> str:
     return f"give one of {expected}"
 
@@ -214,8 +225,8 @@ def _problem(error: Mapping[str, Any], model: type[BaseModel], given: Any, spell
         case "value_error":
             text = str(context["error"])
             what, _, remedy = text.partition("; " if "; " in text else ": ")
-            about = _description(model, location, given)
-            return Problem(location, what, remedy or (f"give {about}" if about else "mend the value"))
+            about = _description(model, location, given) or _like_the_default(model, location, given)
+            return Problem(location, what, remedy or f"give {about}")
     return Problem(location, error["msg"], "mend the value")
 
 

@@ -17,14 +17,14 @@ from gpu_fabric.components.interconnect.addresses import LinkPlan
 from gpu_fabric.components.interconnect.arguments import CrossCloudInterconnectArgs
 from gpu_fabric.components.interconnect.aws_side import AwsEnd, AwsLinkEnd
 from gpu_fabric.components.interconnect.azure_side import WAITING, AzureEnd, AzureLinkEnd, provisioning_state
-from gpu_fabric.components.interconnect.checks import (
+from gpu_fabric.components.interconnect.checks import check
+from gpu_fabric.components.interconnect.communicators import communicators
+from gpu_fabric.components.interconnect.derived import (
     PROVIDERS,
-    check,
     exchange_of,
     gateway_block,
     planned_links,
 )
-from gpu_fabric.components.interconnect.communicators import communicators
 from gpu_fabric.components.interconnect.ends import KnownEnd, KnownEnds, as_block
 from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of

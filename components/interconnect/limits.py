@@ -156,6 +156,20 @@ REGIONS_WITH_ZONES = frozenset(
 """azure docs, reliability/regions-list.md (2025-03-21). For a later one there is `gateway.zones`."""
 
 SCALABLE = "ErGwScale"
+SCALABLE_NOT_IN = frozenset(
+    [
+        "belgiumcentral",
+        "eastus2",
+        "japaneast",
+        "qatarcentral",
+        "southcentralus",
+        "southeastasia",
+        "westeurope",
+        "westindia",
+        "westus2",
+    ]
+)
+"""Regions without it. azure docs, expressroute/scalable-gateway.md (2025-11-06)."""
 
 SLA: Mapping[str, str] = {
     "none": (

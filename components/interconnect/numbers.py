@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpu_fabric.components.interconnect.derived import estimate
 from gpu_fabric.components.interconnect.ends import KnownEnds
-from gpu_fabric.components.interconnect.exchanges import Exchange, exchange_named
+from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.gateway import ChosenGateway, circuit_sku, gateway_of
 from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Partner, Tier
 from gpu_fabric.nccl.bootstrap import CrossCloudRoutes
 from gpu_fabric.planning.link import ETHERNET_OVERHEAD, FLOW_LIMIT_GBPS, LinkModel
 from gpu_fabric.planning.price.table import PriceTable, Unknown, load_table
-from gpu_fabric.planning.regions import region_pair
 from gpu_fabric.planning.spec import UNKNOWN_RTT_MS
 
 ACTIVATIONS = 64 * 2**20
@@ -83,19 +83,10 @@ def round_trip(settings: InterconnectSettings, ends: KnownEnds) -> tuple[float, 
     """Milliseconds to count with, and their basis in words."""
     if settings.rtt_ms is not None:
         return settings.rtt_ms, "measured, given in the stack file"
-    pair = region_pair(ends.aws.region, ends.azure.region)
-    if pair is None or _elsewhere(settings, ends):
-        which = f"the way through {settings.exchange}" if pair else "this pair of regions"
-        return UNKNOWN_RTT_MS, f"no estimate for {which}; counted with {UNKNOWN_RTT_MS:g} ms, measure it"
+    pair = estimate(settings, ends)
+    if pair is None:
+        return UNKNOWN_RTT_MS, f"no estimate for this way; counted with {UNKNOWN_RTT_MS:g} ms, measure it"
     return pair.rtt_ms, pair.basis
-
-
-def _elsewhere(settings: InterconnectSettings, ends: KnownEnds) -> bool:
-    """Whether the user's exchange is another than those by which the pair's distance was estimated."""
-    if settings.exchange is None:
-        return False
-    exchange = exchange_named(settings.exchange)
-    return exchange is None or ends.aws.region not in exchange.aws or ends.azure.region not in exchange.local
 
 
 def link_model(settings: InterconnectSettings, ends: KnownEnds) -> LinkModel:

@@ -366,10 +366,12 @@ class _Vxc(_Bridged):
     token, returned = "megaport:index/vxc:Vxc", ("product_uid",)
 
 
+#: Megaport names its products by UUIDs.
+UID = "00000000-0000-4000-8000-00000000000"
 MEGAPORT = {
     "partner": "megaport",
     "bgpKeyFrom": "bgpKey",
-    "megaport": {"locationId": 67, "awsProductUid": "aws-1", "azureProductUid": "azure-1"},
+    "megaport": {"locationId": 67, "awsProductUid": f"{UID}1", "azureProductUid": f"{UID}2"},
 }
 
 
@@ -415,7 +417,7 @@ ARGUMENTS: dict[str, Any] = {
     "partner": "equinix",
     "bandwidth_mbps": 10_000,
     "aws_account": "123456789012",
-    "equinix": {"project_id": "p-1", "emails": ["network@example.com"]},
+    "equinix": {"project_id": "00000000-0000-4000-8000-000000000001", "emails": ["network@example.com"]},
     "aws": {
         "region": "us-east-1",
         "vpc_id": "vpc-7",

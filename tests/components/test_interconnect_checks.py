@@ -9,7 +9,7 @@ import pytest
 from pulumi.runtime.config import set_all_config
 
 from gpu_fabric.components.config import FabricSettings, read_fabric
-from gpu_fabric.components.interconnect.checks import exchange_of
+from gpu_fabric.components.interconnect.derived import exchange_of
 from gpu_fabric.components.interconnect.exchanges import exchanges
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of, tiers_that_reach
 from gpu_fabric.components.interconnect.limits import CIRCUIT_MBPS
@@ -21,11 +21,12 @@ from tests.components.recorder import record
 
 AWS: dict[str, Any] = {"zone": "us-east-1a", "instanceType": "p5.48xlarge", "nodes": 4}
 AZURE: dict[str, Any] = {"vmSize": "Standard_ND96isr_H100_v5", "nodes": 4, "location": "eastus"}
+PROJECT = "00000000-0000-4000-8000-000000000001"
 LINK: dict[str, Any] = {
     "partner": "equinix",
     "bandwidthMbps": 10_000,
     "awsAccount": "123456789012",
-    "equinix": {"projectId": "p-1", "emails": ["network@example.com"]},
+    "equinix": {"projectId": PROJECT, "emails": ["network@example.com"]},
 }
 MANUAL: dict[str, Any] = {"partner": "manual", "bandwidthMbps": 10_000}
 SUBNET = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/n"
@@ -101,13 +102,17 @@ def test_a_link_of_the_defaults_is_taken() -> None:
             "Standard, HighPerformance, UltraPerformance, ErGwScale",
         ),
         (
-            {"gateway": {"sku": "UltraPerformance"}},
-            "gateway.sku: UltraPerformance is for regions without zones, and eastus has them; give ErGw1AZ or ErGw2AZ "
-            "or ErGw3AZ, or drop the key; `gateway.zones` says otherwise of the region",
+            {"gateway": {"zones": ["1", "4"]}},
+            "gateway.zones: '4' is no zone of Azure; give some of '1', '2', '3', or [] for a gateway without",
         ),
         (
-            {"gateway": {"zones": ["1", "4"]}},
-            "gateway.zones: '4' is no zone of Azure; give some of '1', '2', '3', or [] for a region without",
+            {"gateway": {"zones": ["1", "1"]}},
+            "gateway.zones: names a zone twice; give some of '1', '2', '3', or [] for a gateway without",
+        ),
+        (
+            {"gateway": {"zones": ["1"], "sku": "UltraPerformance"}},
+            "gateway.zones: UltraPerformance stands in no zone; drop the key, or give ErGw1AZ or ErGw2AZ or ErGw3AZ as "
+            "`gateway.sku`",
         ),
         (
             {"exchange": "Tokyo"},
@@ -116,8 +121,8 @@ def test_a_link_of_the_defaults_is_taken() -> None:
             "you have a link there",
         ),
         (
-            {"equinix": {"projectId": "p", "emails": ["network@example.com", "nope"]}},
-            "equinix.emails: 'nope' is no address of electronic mail; give it as name@example.com",
+            {"equinix": {"projectId": PROJECT, "emails": ["network@example.com", "nope"]}},
+            "equinix.emails[1]: 'nope' is no address of electronic mail; give it as name@example.com",
         ),
         (
             {"equinix": {**LINK["equinix"], "package": "LAB"}},
@@ -229,7 +234,7 @@ def test_a_link_of_the_defaults_is_taken() -> None:
             "awsAccount: is missing; give the 12 digits of the AWS account that equinix connects",
         ),
         (
-            {"equinix": {"projectId": "p"}},
+            {"equinix": {"projectId": PROJECT}},
             "equinix.emails: is empty; give at least one address that Equinix may write to",
         ),
         (
@@ -277,7 +282,9 @@ def test_what_cannot_be_is_refused_with_a_reason_and_a_way_out(change: dict[str,
         {"exchange": "Dublin", "circuit": {"tier": "Premium"}, "rttMs": 5},
         {"gateway": {"zones": ["2"]}},
         {"gateway": {"zones": [], "sku": "UltraPerformance"}},
-        {"exchange": "Elsewhere", "equinix": {**LINK["equinix"], "metro": "EW"}},
+        {"gateway": {"sku": "UltraPerformance", "fastPath": True}},
+        {"gateway": {"zones": [], "sku": "ErGw3AZ"}},
+        {"exchange": "Elsewhere", "equinix": {**LINK["equinix"], "metro": "EW"}, "rttMs": 5},
         {"rttMs": 5.0},
         {"redundancy": "circuit"},
     ],
@@ -415,12 +422,13 @@ def test_the_whole_block_of_an_adopted_vpc_is_asked_for_where_it_is_announced(
         ({"manual": {"vlans": [5_000]}}, "manual.vlans[0]: 5000 is not a VLAN; give 2 to 4094"),
         (
             {"manual": {"connectionIds": ["foo"]}},
-            "manual.connectionIds[0]: 'foo' is not the id of a Direct Connect connection; give it as Direct Connect "
+            "manual.connectionIds[0]: is not the id of a Direct Connect connection; give it as Direct Connect "
             "shows it, dxcon- and eight letters or digits",
         ),
         (
             {"manual": {"connectionIds": ["dxcon-00000001", "dxcon-00000001"]}},
-            "manual.connectionIds[1]: dxcon-00000001 stands here twice; give the other connection, or one alone",
+            "manual.connectionIds[1]: stands here twice; give the other connection, or one alone with `redundancy: "
+            "none`",
         ),
     ],
 )

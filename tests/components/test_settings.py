@@ -120,8 +120,8 @@ def test_a_whole_number_may_arrive_as_a_float_as_it_does_from_other_languages(va
             "shape.outerRadios: is not a key that is known here; did you mean `outerRadius`? "
             "known keys: kind, outerRadius",
         ),
-        ({"nodeCount": 1, "givenId": 5}, "givenId: 5 is not an id; mend the value"),
-        ({"nodeCount": 1, "givenId": ""}, "givenId: '' is not an id; mend the value"),
+        ({"nodeCount": 1, "givenId": 5}, "givenId: 5 is not an id; give another, or drop the key"),
+        ({"nodeCount": 1, "givenId": ""}, "givenId: '' is not an id; give another, or drop the key"),
         ({"nodeCount": 1, "tags": {"a": 1}}, "tags.a: 1 is a number, not text; put it in quotes"),
     ],
 )

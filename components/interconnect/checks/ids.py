@@ -1,0 +1,85 @@
+"""The shape of every id: one that is an output of another resource is not looked at.
+
+No message repeats what stands there: a key or the circuit's service key pasted into the wrong place is a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpu_fabric.components.interconnect.ends import KnownEnds
+from gpu_fabric.components.interconnect.settings import InterconnectSettings
+from gpu_fabric.components.problems import Path, Problem
+
+
+@dataclass(frozen=True)
+class _Shape:
+    pattern: re.Pattern[str]
+    what: str
+    """What an id is the id of, with an article."""
+    example: str
+    """How it is to be given."""
+
+
+_UUID = r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+
+
+def _aws(prefix: str, what: str) -> _Shape:
+    """EC2's ids: a prefix and hexadecimal digits, 8 of old or 17 (EC2 User Guide, resource-ids.html)."""
+    return _Shape(re.compile(rf"{prefix}-[0-9a-z]+"), what, f"as AWS shows it, {prefix}-…")
+
+
+def _uuid(what: str, where: str) -> _Shape:
+    return _Shape(re.compile(_UUID), what, f"as {where} shows it, a UUID")
+
+
+#: Path of a key → the shape of what stands there, or of each item of its list.
+SHAPES: dict[Path, _Shape] = {
+    ("aws_route_table_ids",): _aws("rtb", "a route table"),
+    # Examples of ConnectionId and LagId in the API reference of Direct Connect.
+    ("manual", "connection_ids"): _Shape(
+        re.compile(r"dx(con|lag)-[0-9a-z]{8,}"),
+        "a Direct Connect connection",
+        "as Direct Connect shows it, dxcon- and eight letters or digits",
+    ),
+    # Digits in the provider's own examples ("776847000642406", fabric.CloudRouter), UUIDs in Equinix's portal.
+    ("equinix", "project_id"): _Shape(
+        re.compile(rf"\d{{6,}}|{_UUID}"),
+        "an Equinix project",
+        "as Equinix's portal shows it, digits or a UUID",
+    ),
+    ("equinix", "aws_profile"): _uuid("a service profile", "Equinix's portal"),
+    ("equinix", "azure_profile"): _uuid("a service profile", "Equinix's portal"),
+    # megaport/megaport 1.9.1, docs/resources/vxc.md.
+    ("megaport", "aws_product_uid"): _uuid("a product of Megaport", "Megaport's portal"),
+    ("megaport", "azure_product_uid"): _uuid("a product of Megaport", "Megaport's portal"),
+    # The networks of a program.
+    ("aws", "vpc_id"): _aws("vpc", "a VPC"),
+    ("aws", "subnet_id"): _aws("subnet", "a subnet"),
+    ("aws", "security_group_id"): _aws("sg", "a security group"),
+    ("azure", "virtual_network_id"): _Shape(
+        re.compile(
+            r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/virtualNetworks/[^/]+",
+            re.IGNORECASE,
+        ),
+        "a virtual network",
+        "as /subscriptions/…/virtualNetworks/… (`az network vnet show --query id`)",
+    ),
+}
+
+
+def ids(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    for path, shape in SHAPES.items():
+        given = settings
+        for part in path:
+            given = getattr(given, str(part), None)
+        listed = isinstance(given, tuple)
+        for number, one in enumerate(given if listed else (given,)):
+            if isinstance(one, str) and not shape.pattern.fullmatch(one):
+                yield Problem(
+                    (*path, number) if listed else path,
+                    f"is not the id of {shape.what}",
+                    f"give it {shape.example}",
+                )

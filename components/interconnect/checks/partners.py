@@ -1,0 +1,136 @@
+"""What each partner must be told, and what it does not do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpu_fabric.components.interconnect.derived import PROVIDERS
+from gpu_fabric.components.interconnect.ends import KnownEnds
+from gpu_fabric.components.interconnect.limits import EQUINIX_LAB_MBPS
+from gpu_fabric.components.interconnect.settings import (
+    AwsGateway,
+    InterconnectSettings,
+    Partner,
+    Redundancy,
+)
+from gpu_fabric.components.problems import Problem
+
+_ACCOUNT = re.compile(r"\d{12}")
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_PACKAGES = ("LAB", "BASIC", "STANDARD", "ADVANCED")
+_TERMS = (1, 12, 24, 36)
+
+
+def account(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    given = settings.aws_account
+    if given is None and settings.partner in PROVIDERS:
+        yield Problem(
+            ("aws_account",),
+            "is missing",
+            f"give the 12 digits of the AWS account that {settings.partner.value} connects",
+        )
+    elif given is not None and not _ACCOUNT.fullmatch(given):
+        yield Problem(
+            ("aws_account",),
+            f"{given!r} is not an account",
+            "give its 12 digits, in quotes (a leading 0 counts)",
+        )
+
+
+def equinix(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    if settings.partner is not Partner.EQUINIX:
+        return
+    own = settings.equinix
+    if own.project_id is None:
+        yield Problem(("equinix", "project_id"), "is missing", "give the Equinix project that is billed")
+    if not own.emails:
+        yield Problem(
+            ("equinix", "emails"), "is empty", "give at least one address that Equinix may write to"
+        )
+    for number, one in enumerate(own.emails):
+        if not _EMAIL.fullmatch(one):
+            yield Problem(
+                ("equinix", "emails", number),
+                f"{one!r} is no address of electronic mail",
+                "give it as name@example.com",
+            )
+    if own.package not in _PACKAGES:
+        yield Problem(
+            ("equinix", "package"),
+            f"{own.package!r} is not a package of a cloud router",
+            f"give one of {', '.join(_PACKAGES)}",
+        )
+    elif own.package == "LAB" and settings.bandwidth_mbps > EQUINIX_LAB_MBPS:
+        yield Problem(
+            ("equinix", "package"),
+            f"a LAB router has connections of {EQUINIX_LAB_MBPS} Mb/s at most (an older page of Equinix)",
+            f"give one of {', '.join(_PACKAGES[1:])}",
+        )
+
+
+def megaport(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    if settings.partner is not Partner.MEGAPORT:
+        return
+    for key in ("location_id", "aws_product_uid", "azure_product_uid"):
+        if getattr(settings.megaport, key) is None:
+            yield Problem(
+                ("megaport", key),
+                "is missing",
+                "give it as Megaport's portal shows it; nothing is looked up",
+            )
+    if settings.megaport.term_months not in _TERMS:
+        yield Problem(
+            ("megaport", "term_months"),
+            f"{settings.megaport.term_months} is not a term that Megaport sells",
+            f"give {', '.join(map(str, _TERMS[:-1]))} or {_TERMS[-1]}",
+        )
+
+
+def manual(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    if settings.partner is not Partner.MANUAL:
+        return
+    if settings.provisioned:
+        for key in ("connection_ids", "vlans"):
+            given = len(getattr(settings.manual, key))
+            if given != settings.connections:
+                yield Problem(
+                    ("manual", key),
+                    f"has {given} and must have {settings.connections} with `redundancy: {settings.redundancy.value}`",
+                    "give one for each Direct Connect connection that you ordered",
+                )
+    ids = settings.manual.connection_ids
+    for index, one in enumerate(ids):
+        # One that is an output of another resource cannot be compared before it is known.
+        if isinstance(one, str) and any(isinstance(other, str) and other == one for other in ids[:index]):
+            yield Problem(
+                ("manual", "connection_ids", index),
+                "stands here twice",
+                "give the other connection, or one alone with `redundancy: none`",
+            )
+
+
+def native(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    if settings.partner is not Partner.NATIVE:
+        return
+    if settings.redundancy is Redundancy.CIRCUIT:
+        yield Problem(
+            ("redundancy",),
+            "the native interconnect brings its own and takes one connection a gateway",
+            "drop the key",
+        )
+    if settings.aws_gateway is AwsGateway.TRANSIT:
+        yield Problem(
+            ("aws_gateway",),
+            "only the way through a virtual private gateway is laid out for `native`",
+            "drop the key",
+        )
+
+
+def phases(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    if settings.provisioned and settings.partner in PROVIDERS:
+        yield Problem(
+            ("provisioned",),
+            f"{settings.partner.value} provisions the circuit itself",
+            "drop the key; `manual` and `native` need it",
+        )
