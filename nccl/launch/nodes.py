@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ipaddress
 import json
-from dataclasses import asdict, dataclass
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Final
 
 from gpu_fabric.nccl.hardware.plain import build
-from gpu_fabric.nccl.preflight.cluster import expand
-
-
-class NodeListError(ValueError):
-    """The file has no nodes, or a line that is none; the message says which and what to write."""
+from gpu_fabric.nccl.preflight.nodelist import NodeListError, expand
 
 
 @dataclass(frozen=True)
@@ -37,27 +37,14 @@ class LaunchNode:
 def read_nodes(text: str, *, slots: int | None = None, cloud: str = "") -> list[LaunchNode]:
     """Nodes of a file: JSON as `hostfile --format json` writes it, or a line a node with `slots=` and `cloud=`.
 
-    `slots` and `cloud` are for lines that do not say. Raises `NodeListError` with every line that is no node.
+    `slots` and `cloud` are for lines that do not say. Raises `NodeListError` with everything that is no node.
     """
+    text = text.lstrip("\ufeff")
     if text.lstrip().startswith("["):
-        return _from_json(text)
-    nodes, wrong = [], []
-    for number, line in enumerate(text.splitlines(), 1):
-        words = line.partition("#")[0].split()
-        if not words:
-            continue
-        given = dict(word.partition("=")[::2] for word in words[1:])
-        extra = sorted(set(given) - {"slots", "cloud", "name", "max_slots", "max-slots"})
-        if extra or not given.get("slots", "1").isdigit():
-            wrong.append(f"line {number}: {line.strip()!r}: write `ADDRESS slots=8 cloud=aws`")
-            continue
-        count = int(given.get("slots") or slots or 8)
-        nodes += [
-            LaunchNode(name, given.get("name", ""), given.get("cloud", cloud), slots=count)
-            for name in expand(words[0])
-        ]
-    twice = sorted({node.address for node in nodes if [n.address for n in nodes].count(node.address) > 1})
-    wrong += [f"{address} stands twice" for address in twice]
+        nodes, wrong = _from_json(text)
+    else:
+        nodes, wrong = _from_lines(text, slots, cloud)
+    wrong += twice(nodes)
     if wrong:
         raise NodeListError("; ".join(wrong))
     if not nodes:
@@ -65,17 +52,79 @@ def read_nodes(text: str, *, slots: int | None = None, cloud: str = "") -> list[
     return nodes
 
 
-def _from_json(text: str) -> list[LaunchNode]:
+def twice(nodes: Sequence[LaunchNode]) -> list[str]:
+    """What stands more than once: an address that two ranks' nodes would share."""
+    counts = Counter(node.address for node in nodes)
+    return [f"{address} stands twice" for address, count in counts.items() if count > 1]
+
+
+def _from_lines(text: str, slots: int | None, cloud: str) -> tuple[list[LaunchNode], list[str]]:
+    nodes: list[LaunchNode] = []
+    wrong: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        given = dict(word.partition("=")[::2] for word in words[1:])
+        if set(given) - _SETTINGS or not _COUNT.fullmatch(given.get("slots", "1")):
+            wrong.append(f"line {number}: {line.strip()!r}: write `ADDRESS slots=8 cloud=aws`")
+            continue
+        count = int(given.get("slots") or slots or 8)
+        try:
+            names = expand(words[0])
+        except NodeListError as error:
+            wrong.append(f"line {number}: {error}")
+            continue
+        own = LaunchNode("", given.get("name", ""), given.get("cloud", cloud), slots=count)
+        nodes += [replace(own, address=name) for name in names]
+    return nodes, wrong
+
+
+_SETTINGS: Final = frozenset({"slots", "cloud", "name", "max_slots", "max-slots"})
+_COUNT: Final = re.compile(r"[1-9][0-9]{0,3}")
+_TEXTS: Final = ("address", "name", "cloud", "id")
+
+
+def _from_json(text: str) -> tuple[list[LaunchNode], list[str]]:
     try:
         rows = json.loads(text)
-        nodes = [build(LaunchNode, row) for row in rows]
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise NodeListError(
-            f"not a list of nodes as `gpu-fabric hostfile --format json` writes it: {error}"
-        ) from None
-    if not nodes:
-        raise NodeListError("the list of nodes is empty")
-    return nodes
+    except (ValueError, RecursionError) as error:
+        raise NodeListError(f"{_NO_LIST}: {error}") from None
+    nodes: list[LaunchNode] = []
+    wrong: list[str] = []
+    for number, row in enumerate(rows, 1):
+        problem = _problem(row)
+        if problem:
+            wrong.append(f"{_NO_LIST}: entry {number}: {problem}")
+        else:
+            nodes.append(build(LaunchNode, row))
+    return nodes, wrong
+
+
+_NO_LIST: Final = "not a list of nodes as `gpu-fabric hostfile --format json` writes it"
+
+
+def _problem(row: object) -> str:
+    """Why an entry is no node; empty for one."""
+    if not isinstance(row, dict):
+        return f"{row!r} is no object"
+    unknown = set(row) - {field.name for field in fields(LaunchNode)}
+    if unknown:
+        return f"nodes have no {', '.join(sorted(unknown))}"
+    if not row.get("address"):
+        return "it has no address"
+    texts = [row[name] for name in _TEXTS if name in row]
+    layers = row.get("layers", [])
+    if not isinstance(layers, list) or not all(isinstance(text, str) for text in [*texts, *layers]):
+        return f"{', '.join(_TEXTS)} and the layers are text"
+    slots = row.get("slots", 8)
+    if not isinstance(slots, int) or isinstance(slots, bool) or not 1 <= slots <= 9999:
+        return f"slots is {slots!r}, and must be a number of GPUs"
+    try:
+        names = expand(row["address"])
+    except NodeListError as error:
+        return str(error)
+    return "" if names == [row["address"]] else f"{row['address']!r} is not one address"
 
 
 def to_json(nodes: list[LaunchNode]) -> str:

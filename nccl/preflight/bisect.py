@@ -22,6 +22,7 @@ Round: TypeAlias = Callable[[Sequence[Group]], Sequence[bool]]
 class Suspect(StrEnum):
     INSIDE = "inside the node: a GPU, NVLink, PCIe or the driver"
     NETWORK = "the node's way to the network: a network card, its cable or port, or its settings"
+    LAUNCHER = "the launcher does not start there"
     BETWEEN = "between these nodes: a switch, a link, or their security groups"
     TOGETHER = (
         "only these nodes together: a link that all of them load, or the algorithm chosen for this many"

@@ -1,20 +1,15 @@
-"""Start nccl-tests over the launcher that a cluster has: Slurm's srun, Open MPI's mpirun, or an MPIJob to apply.
+"""The commands that start nccl-tests over the launcher that a cluster has: Slurm's srun or Open MPI's mpirun.
 
-Each builds one command for one group of nodes, so that disjoint groups run at the same time.
+Each is for one group of nodes, so that disjoint groups run at the same time.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shlex
 import shutil
-import signal
 import subprocess
-import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -28,6 +23,14 @@ BINARIES: Final = (
     "/usr/local/cuda-*/efa/test-cuda-*/{name}",
 )
 """Where the clouds' GPU images have nccl-tests: ubuntu-hpc, and AWS's Deep Learning images."""
+
+
+REFUSALS: Final = re.compile(
+    r"Invalid node name|Requested nodes? (?:are|is|configuration)|Required node not available"
+    r"|Unable to (?:allocate resources|create step)|Node failure|[Cc]ould not resolve hostname"
+    r"|ssh: connect to host|unable to reliably start|lost communication with a remote daemon|not enough slots"
+)
+"""Words of srun and mpirun where no rank started on a node. Slurm, srun(1); Open MPI, help-errmgr-base.txt."""
 
 
 class Kind(StrEnum):
@@ -58,21 +61,15 @@ class Job:
         return [*self.wrapper, self.binary, *self.arguments]
 
 
-@dataclass(frozen=True)
-class Output:
-    """What a run printed, and how it ended."""
-
-    text: str
-    code: int
-    seconds: float
-    timed_out: bool = False
-
-
 def find_launcher(chosen: str = "auto") -> Kind:
     """What is chosen, if it is here; else Slurm before Open MPI. `LauncherError` says what is missing."""
     programs = {Kind.SLURM: "srun", Kind.OPENMPI: "mpirun"}
     if chosen != "auto":
         kind = Kind(chosen)
+        if kind is Kind.KUBERNETES:
+            raise LauncherError(
+                "an MPIJob is applied with kubectl: write it with --manifest IMAGE, and judge its log with --log"
+            )
         if kind in programs and shutil.which(programs[kind]) is None and not _ours(programs[kind]):
             raise LauncherError(
                 f"{programs[kind]} is not on PATH: load its module, or choose another --launcher"
@@ -82,7 +79,7 @@ def find_launcher(chosen: str = "auto") -> Kind:
         if shutil.which(program) or _ours(program):
             return kind
     raise LauncherError(
-        "neither srun nor mpirun is on PATH: load one's module, or write a manifest with --launcher kubernetes"
+        "neither srun nor mpirun is on PATH: load one's module, or write an MPIJob with --manifest IMAGE"
     )
 
 
@@ -119,8 +116,11 @@ def find_binary(collective: str, given: str | None = None) -> str:
     )
 
 
-def slurm_command(job: Job, nodes: Sequence[str], *, mpi: str | None = None) -> list[str]:
-    """One step on exactly these nodes; `mpi` is Slurm's name of the PMI, None leaves Slurm's default."""
+def slurm_command(job: Job, nodes: Sequence[str], *, mpi: str | None = None, gres: bool = False) -> list[str]:
+    """One step on exactly these nodes; `mpi` is Slurm's name of the PMI, None leaves Slurm's default.
+
+    `gres`: Slurm counts GPUs here, and gives a job only those that it asks for.
+    """
     step = [
         "srun",
         f"--nodes={len(nodes)}",
@@ -135,6 +135,9 @@ def slurm_command(job: Job, nodes: Sequence[str], *, mpi: str | None = None) -> 
         step.append(f"--mpi={mpi}")
     if "SLURM_JOB_ID" in os.environ:
         step.append("--overlap")
+    elif gres and not any(word.startswith(("--gpus", "--gres")) for word in job.extra):
+        # A step of a job has the job's GPUs; a job of its own has none unless it asks.
+        step.append(f"--gpus-per-node={job.gpus_per_node}")
     assignments = [f"{name}={value}" for name, value in sorted(job.environment.items())]
     environment = ["env", *assignments] if assignments else []
     return [*step, *job.extra, *environment, *job.command]
@@ -177,127 +180,27 @@ def mpi_of_slurm() -> str | None:
     return "pmix" if "pmix" in listed else (listed[-1] if listed else None)
 
 
+def slurm_counts_gpus() -> bool:
+    """Whether the nodes' generic resources have GPUs."""
+    try:
+        done = subprocess.run(
+            ["sinfo", "--noheader", "--format=%G"], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return "gpu" in done.stdout
+
+
 def command_builder(kind: Kind, job: Job) -> Callable[[Sequence[str]], list[str]]:
     """Nodes → command."""
     if kind is Kind.SLURM:
         mpi = None if any(word.startswith("--mpi") for word in job.extra) else mpi_of_slurm()
-        return lambda nodes: slurm_command(job, nodes, mpi=mpi)
-    if kind is Kind.OPENMPI:
-        program = shutil.which("mpirun") or _ours("mpirun") or "mpirun"
-        return lambda nodes: openmpi_command(job, nodes, program=program)
-    raise LauncherError(
-        "an MPIJob is applied with kubectl: write it with --manifest, and judge its log with --log"
-    )
-
-
-def run_all(commands: Sequence[Sequence[str]], seconds: float) -> list[Output]:
-    """Every command at the same time, each ended with all its processes after that many seconds."""
-    with ThreadPoolExecutor(max_workers=max(1, len(commands))) as pool:
-        return list(pool.map(lambda command: run_one(command, seconds), commands))
-
-
-def run_one(command: Sequence[str], seconds: float) -> Output:
-    begin = time.monotonic()
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-    except OSError as error:
-        return Output(f"{command[0]}: {error.strerror}\n", 127, 0.0)
-    try:
-        text, _ = process.communicate(timeout=seconds)
-        return Output(text, process.returncode, time.monotonic() - begin)
-    except subprocess.TimeoutExpired:
-        # srun and mpirun pass SIGTERM on to the ranks; what does not listen is killed.
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            text, _ = process.communicate(timeout=10)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            text, _ = process.communicate()
-        return Output(text, process.returncode, time.monotonic() - begin, timed_out=True)
+        gres = "SLURM_JOB_ID" not in os.environ and slurm_counts_gpus()
+        return lambda nodes: slurm_command(job, nodes, mpi=mpi, gres=gres)
+    program = shutil.which("mpirun") or _ours("mpirun") or "mpirun"
+    return lambda nodes: openmpi_command(job, nodes, program=program)
 
 
 def default_wrapper() -> tuple[str, ...]:
     """Our entrypoint where this node has it: it stops where NCCL would go on over TCP."""
     return (paths.ENTRYPOINT, "--") if Path(paths.ENTRYPOINT).exists() else ()
-
-
-# ---- Kubernetes -----------------------------------------------------------------------------------------------------
-
-
-def mpijob(
-    job: Job,
-    *,
-    nodes: int,
-    image: str,
-    name: str = "gpu-fabric-preflight",
-    efa_devices: int = 0,
-    rdma_resource: str | None = None,
-    node_selector: Mapping[str, str] | None = None,
-) -> str:
-    """An MPIJob (kubeflow/mpi-operator, API v2beta1) as YAML, which JSON is a part of.
-
-    EFA comes as the resource `vpc.amazonaws.com/efa` with 5120 MiB of hugepages (EKS User Guide, node-efa.html),
-    InfiniBand as whatever the cluster's device plugin calls it (`rdma_resource`).
-    """
-    resources: dict[str, str | int] = {"nvidia.com/gpu": job.gpus_per_node}
-    if efa_devices:
-        resources |= {"vpc.amazonaws.com/efa": efa_devices, "hugepages-2Mi": "5120Mi", "memory": "32Gi"}
-    if rdma_resource:
-        resources[rdma_resource] = 1
-    shell = shlex.join(
-        [
-            "mpirun",
-            "--allow-run-as-root",
-            *(
-                "-np",
-                str(nodes * job.gpus_per_node),
-                "--map-by",
-                f"ppr:{job.gpus_per_node}:node",
-                "--bind-to",
-                "none",
-            ),
-            *("--mca", "pml", "^cm", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_exclude", "lo,docker0"),
-            *(word for key, value in sorted(job.environment.items()) for word in ("-x", f"{key}={value}")),
-            *job.extra,
-            *job.command,
-        ]
-    )
-    worker = {
-        "name": "worker",
-        "image": image,
-        "resources": {"limits": resources, "requests": resources},
-        "securityContext": {"capabilities": {"add": ["IPC_LOCK"]}},
-        "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}],
-    }
-    shared = {"name": "shm", "emptyDir": {"medium": "Memory"}}
-    pod = {
-        "containers": [worker],
-        "volumes": [shared],
-        **({"nodeSelector": dict(node_selector)} if node_selector else {}),
-    }
-    launcher = {"name": "launcher", "image": image, "command": ["bash", "-c", f"exec {shell}"]}
-    document = {
-        "apiVersion": "kubeflow.org/v2beta1",
-        "kind": "MPIJob",
-        "metadata": {"name": name},
-        "spec": {
-            "slotsPerWorker": job.gpus_per_node,
-            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": 0},
-            "mpiReplicaSpecs": {
-                "Launcher": {
-                    "replicas": 1,
-                    "template": {"spec": {"restartPolicy": "Never", "containers": [launcher]}},
-                },
-                "Worker": {"replicas": nodes, "template": {"spec": pod}},
-            },
-        },
-    }
-    return json.dumps(document, indent=2) + "\n"

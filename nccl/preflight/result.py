@@ -72,6 +72,17 @@ def warned(check: str, what: str, remedy: str, source: str = "") -> Result:
     return Result(check, State.WARN, what, remedy, source)
 
 
+def some(names: Sequence[str], most: int = 8) -> str:
+    """The names of a list, or its first ones and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def counted(count: int, what: str) -> str:
+    """`1 node`, `2 nodes`."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
 def summary(report: Report) -> str:
     """`node-1: FAIL: 2 fail, 1 unknown, 20 pass`."""
     counts = ", ".join(

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from typing import Final
 
 from gpu_fabric.nccl.hardware.models import Fabric
-from gpu_fabric.nccl.preflight.result import Result, failed, passed, unknown
+from gpu_fabric.nccl.preflight.log import split
+from gpu_fabric.nccl.preflight.result import Result, counted, failed, passed, some, unknown
 
-_INFO: Final = re.compile(r"(\S+?):\d+:\d+ \[\d+\] NCCL (?:INFO|WARN) (.*)")
-_VIA: Final = re.compile(r"via NET/(AWS Libfabric|Libfabric|[A-Za-z]+)[^/]*/\d+(/GDRDMA)?")
-_USING: Final = re.compile(r"Using network (AWS Libfabric|Libfabric|\S+)")
+_VIA: Final = re.compile(r"via NET/(AWS Libfabric|[^/\s(]+)/\d+(?:\(\d+\))?(/GDRDMA)?")
+"""Network, device, the rank that forwards in parentheses (PXN), GPUDirect RDMA."""
+_USING: Final = re.compile(r"Using network (AWS Libfabric|\S+)")
 _PROVIDER: Final = re.compile(r"NET/OFI Selected [Pp]rovider is (\S+?)(?:,| |$)")
 
-#: Words of the log → the fabric that they stand for.
+#: Words of the log, without the plugin's version (IBext_v8) → the fabric that they stand for.
 NETWORKS: Final[Mapping[str, Fabric]] = {
     "AWS Libfabric": Fabric.EFA,
     "Libfabric": Fabric.EFA,
     "OFI": Fabric.EFA,
     "IB": Fabric.INFINIBAND,
     "IBext": Fabric.INFINIBAND,
-    "IBext_v": Fabric.INFINIBAND,
     "Socket": Fabric.SOCKETS,
 }
 
@@ -89,41 +89,55 @@ HINTS: Final = (
 
 
 @dataclass(frozen=True)
+class Connections:
+    """Of one host over a fast fabric, by whether GPUDirect RDMA carries them."""
+
+    gpudirect: int = 0
+    copied: int = 0
+
+
+@dataclass(frozen=True)
 class Transport:
-    """What the log says of each host: network → number of lines, and lines with GPUDirect RDMA."""
+    """What the log says of each host."""
 
     networks: Mapping[str, Mapping[Fabric, int]]
-    gpudirect: Mapping[str, int]
+    """Host → fabric → number of lines."""
+    others: Mapping[str, str]
+    """Host → a network that we do not know."""
+    connections: Mapping[str, Connections]
     providers: Mapping[str, str]
     """Host → libfabric provider."""
 
     @property
     def hosts(self) -> list[str]:
-        return sorted({*self.networks, *self.providers})
+        return sorted({*self.networks, *self.others, *self.providers})
 
 
 def read_transport(log: str) -> Transport:
     networks: dict[str, Counter[Fabric]] = defaultdict(Counter)
-    gpudirect: Counter[str] = Counter()
+    connections: dict[str, Counter[bool]] = defaultdict(Counter)
     providers: dict[str, str] = {}
-    for line in log.splitlines():
-        match = _INFO.search(line)
-        if match is None:
-            continue
-        host, text = match.groups()
-        if found := _PROVIDER.search(text):
+    others: dict[str, str] = {}
+    for message in split(log).messages:
+        if found := _PROVIDER.search(message.text):
             # `efa;ofi_rxr` in old releases
-            providers[host] = found[1].partition(";")[0]
-        for found in (_VIA.search(text), _USING.search(text)):
+            providers[message.host] = found[1].partition(";")[0]
+        for found in (_VIA.search(message.text), _USING.search(message.text)):
             if found is None:
                 continue
-            name = re.sub(r"\d+$", "", found[1])
-            fabric = NETWORKS.get(name)
-            if fabric is not None:
-                networks[host][fabric] += 1
-            if found.re is _VIA and found[2]:
-                gpudirect[host] += 1
-    return Transport({host: dict(counts) for host, counts in networks.items()}, dict(gpudirect), providers)
+            fabric = NETWORKS.get(re.sub(r"(_v)?\d+$", "", found[1]))
+            if fabric is None:
+                others[message.host] = found[1]
+                continue
+            networks[message.host][fabric] += 1
+            if found.re is _VIA and fabric is not Fabric.SOCKETS:
+                connections[message.host][found[2] is not None] += 1
+    return Transport(
+        {host: dict(counts) for host, counts in networks.items()},
+        others,
+        {host: Connections(counts[True], counts[False]) for host, counts in connections.items()},
+        providers,
+    )
 
 
 def hints(log: str) -> Iterator[Hint]:
@@ -150,35 +164,49 @@ def check_transport(
     if fabric is not Fabric.SOCKETS and sockets and not sockets_between:
         yield failed(
             "fabric-used",
-            f"NET/Socket on {', '.join(sorted(sockets))}: NCCL fell back to TCP",
+            f"NET/Socket on {some(sorted(sockets))}: NCCL fell back to TCP",
             "Start the job with gpu-fabric-entrypoint, which stops instead; `gpu-fabric-preflight node` says why.",
         )
         return
     without = [host for host in everyone if fabric not in seen.networks.get(host, {})]
     if not everyone or without:
-        what = f"no line for {', '.join(without)}" if everyone else "the log has no line of NCCL's"
+        said = [f"{host} (NET/{seen.others[host]})" if host in seen.others else host for host in without]
+        what = f"no line for {some(said)}" if everyone else "the log has no line of NCCL's"
         yield unknown("fabric-used", f"{what}: which network carried the traffic is not proved", how)
         return
     if fabric is Fabric.EFA:
         others = {host: provider for host, provider in seen.providers.items() if provider != "efa"}
         if others:
-            what = ", ".join(f"{host}: {provider}" for host, provider in sorted(others.items()))
+            what = some([f"{host}: {provider}" for host, provider in sorted(others.items())])
             yield failed(
                 "fabric-used",
                 f"libfabric's provider is not efa ({what})",
                 "Unset FI_PROVIDER; check fi_info -p efa.",
             )
             return
-        if not seen.providers:
-            yield unknown("fabric-used", "no line `Selected provider is efa`", how)
+        mute = [host for host in everyone if host not in seen.providers]
+        if mute:
+            yield unknown("fabric-used", f"no line `Selected provider is efa` of {some(mute)}", how)
             return
-    yield passed("fabric-used", f"{fabric.value} on {len(everyone)} hosts")
+    yield passed("fabric-used", f"{fabric.value} on {counted(len(everyone), 'host')}")
     if gpudirect:
-        missing = [host for host in everyone if not seen.gpudirect.get(host)]
-        if missing:
-            remedy = "Load peer memory (nvidia_peermem, on EFA efa_nv_peermem); unset NCCL_NET_GDR_LEVEL."
-            yield failed(
-                "gpudirect-used", f"no /GDRDMA on {', '.join(missing)}: copies through host memory", remedy
-            )
-        else:
-            yield passed("gpudirect-used", f"GDRDMA on {len(everyone)} hosts")
+        yield _gpudirect({host: seen.connections.get(host, Connections()) for host in everyone}, how)
+
+
+def _gpudirect(hosts: Mapping[str, Connections], how: str) -> Result:
+    """Every connection of every host has it: one card that copies through host memory slows all ranks."""
+    check = "gpudirect-used"
+    copying = [
+        host
+        if not found.gpudirect
+        else f"{host} ({found.copied} of {found.copied + found.gpudirect} connections)"
+        for host, found in hosts.items()
+        if found.copied
+    ]
+    if copying:
+        remedy = "Load peer memory (nvidia_peermem, on EFA efa_nv_peermem); unset NCCL_NET_GDR_LEVEL."
+        return failed(check, f"no /GDRDMA on {some(copying)}: copies through host memory", remedy)
+    silent = [host for host, found in hosts.items() if not found.gpudirect]
+    if silent:
+        return unknown(check, f"no connection of {some(silent)} is in the log", how)
+    return passed(check, f"GDRDMA on {counted(len(hosts), 'host')}")

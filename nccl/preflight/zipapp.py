@@ -96,7 +96,7 @@ GIBIBYTES: Final = (1, 2, 4, 8, 16)
 def _predictions(planner: Planner) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
     """size → collective → nodes → bytes → GB/s, of what the planner can say."""
     from gpu_fabric.nccl.hardware.plain import plain_sizes
-    from gpu_fabric.nccl.preflight.cluster import COLLECTIVES
+    from gpu_fabric.nccl.preflight.judge import COLLECTIVES
 
     found: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
     for size, collective in ((size, collective) for size in plain_sizes() for collective in COLLECTIVES):

@@ -155,7 +155,7 @@ def test_a_black_hole_is_found_and_bulk_hangs_and_with_our_routes_it_passes(
 
     said = routes(link, "a", tmp_path / "a"), routes(link, "z", tmp_path / "z")
     try:
-        assert said[0].startswith("=> 1 prefixes at 1400 via 10.10.0.1 on to-ra")
+        assert said[0].startswith("=> 10.20.0.0/16: 1400 bytes on to-ra")
         after = probe_at_rest(link)
         assert {check: state for check, state in states(after).items() if check != "rtt"} == {
             "loss": "pass",
@@ -306,12 +306,12 @@ def test_percentiles_are_of_the_nearest_rank() -> None:
 
 
 def test_the_error_queue_is_read_as_the_kernel_writes_it() -> None:
-    from gpu_fabric.nccl.preflight import link as module
+    from gpu_fabric.nccl.preflight.link import datagrams
 
     class Udp:
         def __init__(self) -> None:
             answer = struct.pack("=IBBBBII", 90, 2, 3, 4, 0, 1400, 0) + b"\0" * 16
-            self.queue = [(b"", [(socket.IPPROTO_IP, module.IP_RECVERR, answer)], 0, None)]
+            self.queue = [(b"", [(socket.IPPROTO_IP, datagrams.IP_RECVERR, answer)], 0, None)]
 
         def dup(self) -> Udp:
             return self
@@ -330,7 +330,7 @@ def test_the_error_queue_is_read_as_the_kernel_writes_it() -> None:
                 raise BlockingIOError
             return self.queue.pop()
 
-    assert module._told(Udp()) == 1400  # ty: ignore[invalid-argument-type]
+    assert datagrams.told(Udp()) == 1400  # ty: ignore[invalid-argument-type]
 
 
 def test_the_addresses_of_the_clouds_are_those_of_the_namespaces() -> None:

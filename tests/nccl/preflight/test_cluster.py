@@ -16,19 +16,14 @@ from hypothesis import strategies as st
 
 from gpu_fabric.nccl.hardware import get_size
 from gpu_fabric.nccl.preflight.bisect import Group, Suspect, find_culprits
-from gpu_fabric.nccl.preflight.cluster import (
-    Gate,
-    GateReport,
-    expand,
-    gate_dict,
-    gate_markdown,
-    judge,
-    nodes_of,
-    run_gate,
-)
+from gpu_fabric.nccl.preflight.cluster import GateReport, gate_dict, gate_markdown, run_gate
 from gpu_fabric.nccl.preflight.expected import expected, measured
-from gpu_fabric.nccl.preflight.launchers import Job, Output, mpijob, openmpi_command, slurm_command
+from gpu_fabric.nccl.preflight.judge import Gate, judge
+from gpu_fabric.nccl.preflight.launchers import Job, openmpi_command, slurm_command
+from gpu_fabric.nccl.preflight.manifest import mpijob
+from gpu_fabric.nccl.preflight.nodelist import expand, nodes_of
 from gpu_fabric.nccl.preflight.result import State
+from gpu_fabric.nccl.preflight.runs import Output
 from tests.node_real.stand_in_perf import whole
 
 P5 = get_size("p5.48xlarge")
@@ -165,9 +160,7 @@ def test_up_to_two_bad_nodes_take_three_rounds(count: int, data: st.DataObject) 
 
 
 def result_of(scenario: dict[str, Any], nodes: int, check: str, **arguments: Any) -> tuple[State, str]:
-    results, _ = judge(
-        Gate(P5, **arguments), SIXTY_FOUR[:nodes], Output(whole(SIXTY_FOUR[:nodes], 8, scenario), 0, 9.0)
-    )
+    results, _ = judge(Gate(P5, **arguments), nodes, Output(whole(SIXTY_FOUR[:nodes], 8, scenario), 0, 9.0))
     return next((result.state, result.what) for result in results if result.check == check)
 
 
@@ -199,7 +192,7 @@ def test_the_table_judges_every_size_that_somebody_measured_and_the_worst_one_sp
 
 def test_what_nobody_measured_is_unknown_and_says_what_to_give() -> None:
     size = get_size("g6e.48xlarge")
-    results, _ = judge(Gate(size), SIXTY_FOUR[:4], Output(whole(SIXTY_FOUR[:4], 8, {}), 0, 9.0))
+    results, _ = judge(Gate(size), 4, Output(whole(SIXTY_FOUR[:4], 8, {}), 0, 9.0))
     found = next(result for result in results if result.check == "busbw-all_reduce")
     assert found.state is State.UNKNOWN
     assert "no source says what 4 nodes of g6e.48xlarge reach" in found.what
@@ -214,12 +207,12 @@ def test_a_planner_is_asked_where_the_table_is_silent() -> None:
 
 
 def test_a_run_that_hangs_or_dies_says_so_and_what_its_log_means() -> None:
-    hung, _ = judge(Gate(P5), ["a", "b"], Output("", -15, 600.0, timed_out=True))
+    hung, _ = judge(Gate(P5), 2, Output("", -15, 600.0, timed_out=True))
     assert hung[0].what == "no end after 600 s: it hangs"
-    died, _ = judge(Gate(P5), ["a", "b"], Output("NCCL WARN Error: 4126 (Unresponsive receiver)\n", 3, 1.0))
+    died, _ = judge(Gate(P5), 2, Output("NCCL WARN Error: 4126 (Unresponsive receiver)\n", 3, 1.0))
     assert died[0].what == "exit 3: NCCL WARN Error: 4126 (Unresponsive receiver)"
     assert "security group" in died[0].remedy
-    cut, _ = judge(Gate(P5), ["a", "b"], Output("nothing of nccl-tests\n", 0, 1.0))
+    cut, _ = judge(Gate(P5), 2, Output("nothing of nccl-tests\n", 0, 1.0))
     assert cut[0].what.startswith("the output has no averages")
 
 
