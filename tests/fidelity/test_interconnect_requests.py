@@ -1,5 +1,7 @@
 """The private link's requests to AWS, judged by botocore's models of Direct Connect and EC2.
 
+Those to Azure are a part of `azure/matrix.py`, those to Equinix in `test_equinix_requests.py`.
+
 The parameters are what the AWS provider sends when it creates the resource (hashicorp/terraform-provider-aws,
 internal/service/directconnect, vpn and transitgateway).
 """
@@ -46,6 +48,46 @@ def _association(given: Mapping[str, Any]) -> dict[str, Any]:
         "addAllowedPrefixesToDirectConnectGateway": [{"cidr": one} for one in given["allowedPrefixes"]],
     }
 
+
+def _entries(declared: Declared) -> list[dict[str, Any]]:
+    """A network ACL's entries, one request each."""
+    return [
+        {
+            "NetworkAclId": declared.id,
+            "Egress": way == "egress",
+            "RuleNumber": rule["ruleNo"],
+            "RuleAction": rule["action"],
+            "Protocol": rule["protocol"],
+            "CidrBlock": rule["cidrBlock"],
+            "PortRange": {"From": rule["fromPort"], "To": rule["toPort"]},
+        }
+        for way in ("ingress", "egress")
+        for rule in declared.inputs[way]
+    ]
+
+
+#: What the provider asks for after the creation itself: type → service, operation and the parameters of each request.
+AFTERWARDS: Mapping[str, tuple[tuple[str, str, Callable[[Declared], list[dict[str, Any]]]], ...]] = {
+    "aws:ec2/vpnGateway:VpnGateway": (
+        (
+            "ec2",
+            "AttachVpnGateway",
+            lambda declared: [{"VpnGatewayId": declared.id, "VpcId": declared.inputs["vpcId"]}],
+        ),
+    ),
+    "aws:ec2/networkAcl:NetworkAcl": (
+        ("ec2", "CreateNetworkAclEntry", _entries),
+        (
+            "ec2",
+            "ReplaceNetworkAclAssociation",
+            # The association that a subnet has is looked up.
+            lambda declared: [
+                {"AssociationId": f"aclassoc-of-{subnet}", "NetworkAclId": declared.id}
+                for subnet in declared.inputs["subnetIds"]
+            ],
+        ),
+    ),
+}
 
 #: Type → service, operation and parameters.
 REQUESTS: Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], dict[str, Any]]]] = {
@@ -142,12 +184,20 @@ def requests_of(case: str) -> list[Request]:
     ours: list[Declared] = [
         one for one in made.custom if one.name.startswith(OURS) and one.type.startswith("aws:")
     ]
-    return [_request(one) for one in ours]
+    return [request for one in ours for request in (_request(one), *_later(one))]
 
 
 def _request(declared: Declared) -> Request:
     service, operation, parameters = REQUESTS[declared.type]
     return Request(service, operation, parameters(declared.inputs), declared)
+
+
+def _later(declared: Declared) -> list[Request]:
+    return [
+        Request(service, operation, one, declared)
+        for service, operation, parameters in AFTERWARDS.get(declared.type, ())
+        for one in parameters(declared)
+    ]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -159,7 +209,8 @@ def test_every_request_is_one_that_the_service_describes(case: str) -> None:
 
 def test_every_operation_of_the_table_is_used() -> None:
     used = {request.operation for case in CASES for request in requests_of(case)}
-    assert used == {operation for _, operation, _ in REQUESTS.values()}
+    later = {operation for rows in AFTERWARDS.values() for _, operation, _ in rows}
+    assert used == later | {operation for _, operation, _ in REQUESTS.values()}
 
 
 def test_the_model_refuses_what_is_wrong() -> None:

@@ -11,11 +11,13 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize, load_sizes
 from tests.components import arm
 from tests.components.recorder import Recording, record_azure_cluster
+from tests.components.test_interconnect import link
 
 NODES = 2
 NODES_AS = ("fleet", "instances")
@@ -117,9 +119,27 @@ CHANGES_OF_A_FLEET: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+#: What the private link to the other cloud asks of Azure: title → change of a stack file's `interconnect`.
+LINKS: Mapping[str, Mapping[str, Any]] = {
+    "link, tier Local": {},
+    "link, both ports, a key of one's own, isolated": {
+        "redundancy": "circuit",
+        "bgpKeyFrom": "bgpKey",
+        "routeIsolation": True,
+    },
+    "link, small and metered": {"bandwidthMbps": 50, "gateway": {"zones": []}},
+    "link, scale units and FastPath, tier Premium": {
+        "circuit": {"tier": "Premium", "family": "UnlimitedData"},
+        "gateway": {"sku": "ErGwScale", "scaleUnits": 10, "fastPath": True, "zones": ["1"]},
+        "asns": {"partner": 4_200_000_000},
+    },
+}
+
+
 class Case(NamedTuple):
     title: str
     settings: Mapping[str, Any]
+    """Of an `AzureGpuCluster`, or for one of `LINKS` of a stack file's `interconnect`."""
 
 
 def sizes() -> dict[str, NodeSize]:
@@ -173,14 +193,27 @@ def changed_cases(nodes_as: str) -> list[Case]:
     ]
 
 
+def link_cases() -> list[Case]:
+    """Each row of links."""
+    return [Case(title, change) for title, change in LINKS.items()]
+
+
 #: Name of a part of the matrix → its cases. A part is what one test judges.
 PARTS = {
     **{name: functools.partial(size_cases, name) for name in sizes()},
     **{f"surroundings of {kind}": functools.partial(surrounding_cases, kind) for kind in NODES_AS},
     **{f"changes to {kind}": functools.partial(changed_cases, kind) for kind in NODES_AS},
+    "the private link": link_cases,
 }
 
 
 def recorded(case: Case) -> Recording:
-    """What a case declares."""
-    return record_azure_cluster(case.settings)
+    """What a case declares. Of a link it is the link's own part on Azure, and the network security rules beside it."""
+    if case.title not in LINKS:
+        return record_azure_cluster(case.settings)
+    made = link(dict(case.settings))
+    azure = [one for one in made.resources if one.type.startswith("azure-native:")]
+    return replace(
+        made,
+        resources=[one for one in azure if "-link-" in one.name or one.type.endswith("NetworkSecurityGroup")],
+    )

@@ -84,6 +84,10 @@ def _matrix() -> list[tuple[str, ...]]:
             [name for name in matrix.PARTS if name.startswith("changes")],
             f"{'; '.join(changes)}; × fleet and instances where both have it",
         ),
+        "the private link": (
+            ["the private link"],
+            "; ".join(title.removeprefix("link, ") for title in matrix.LINKS),
+        ),
     }
     return [
         (title, what, str(sum(len(matrix.PARTS[name]()) for name in names)))
@@ -101,10 +105,11 @@ def azure_part() -> str:
     lines = [
         "## Azure",
         "",
-        f"What `AzureGpuCluster` registers is recorded for {cases} settings, translated into requests of Azure",
-        "Resource Manager, and judged by the Azure SDK for Python. Its models are made from the services' published",
-        "specifications, one set for each API version. `tests/fidelity/azure/` holds the tables; a property that they",
-        "do not translate fails the tests, and one that they put in a wrong place is unknown to the models.",
+        f"What `AzureGpuCluster`, and on Azure `CrossCloudInterconnect`, register is recorded for {cases} settings,",
+        "translated into requests of Azure Resource Manager, and judged by the Azure SDK for Python. Its models are",
+        "made from the services' published specifications, one set for each API version. `tests/fidelity/azure/` holds",
+        "the tables; a property that they do not translate fails the tests, and one that they put in a wrong place is",
+        "unknown to the models.",
         "",
         "### Who judges what",
         "",

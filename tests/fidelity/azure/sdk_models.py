@@ -74,6 +74,12 @@ OPERATIONS: Mapping[str, Operation] = {
         "Identity",
     ),
     "azure-native:network:BastionHost": _put(_NETWORK, "bastion_hosts", "BastionHost"),
+    "azure-native:network:ExpressRouteCircuit": _put(
+        _NETWORK, "express_route_circuits", "ExpressRouteCircuit"
+    ),
+    "azure-native:network:ExpressRouteCircuitPeering": _put(
+        _NETWORK, "express_route_circuit_peerings", "ExpressRouteCircuitPeering"
+    ),
     "azure-native:network:NatGateway": _put(_NETWORK, "nat_gateways", "NatGateway"),
     "azure-native:network:NetworkInterface": _put(_NETWORK, "network_interfaces", "NetworkInterface"),
     "azure-native:network:NetworkSecurityGroup": _put(
@@ -82,6 +88,12 @@ OPERATIONS: Mapping[str, Operation] = {
     "azure-native:network:PublicIPAddress": _put(_NETWORK, "public_ip_addresses", "PublicIPAddress"),
     "azure-native:network:Subnet": _put(_NETWORK, "subnets", "Subnet"),
     "azure-native:network:VirtualNetwork": _put(_NETWORK, "virtual_networks", "VirtualNetwork"),
+    "azure-native:network:VirtualNetworkGateway": _put(
+        _NETWORK, "virtual_network_gateways", "VirtualNetworkGateway"
+    ),
+    "azure-native:network:VirtualNetworkGatewayConnection": _put(
+        _NETWORK, "virtual_network_gateway_connections", "VirtualNetworkGatewayConnection"
+    ),
     # The SDK's releases skip the provider's version; this one is the nearest.
     "azure-native:resources:ResourceGroup": _put(
         "azure.mgmt.resource.resources.v2024_07_01", "resource_groups", "ResourceGroup"

@@ -40,6 +40,7 @@ def test_the_matrix_has_every_type_and_property_that_the_tables_translate() -> N
         "instances, placement adopted",
         "fleet, placement created with intent, in a zone",
         "fleet, nodes find each other, as many as one set takes",
+        *matrix.LINKS,
     }
     cases = [case for part in matrix.PARTS.values() for case in part() if case.title in titles]
     assert {case.title for case in cases} == titles

@@ -224,6 +224,31 @@ RESOURCES: Mapping[str, Resource] = {
         ),
         sku=_at("sku", _as_they_are("name")),
     ),
+    "azure-native:network:ExpressRouteCircuit": _in_group(
+        "circuit_name",
+        circuitName=To("circuit_name", target="path"),
+        serviceProviderProperties=_at(
+            "properties.serviceProviderProperties",
+            _as_they_are("bandwidthInMbps", "peeringLocation", "serviceProviderName"),
+        ),
+        sku=_at("sku", _as_they_are("family", "name", "tier")),
+    ),
+    "azure-native:network:ExpressRouteCircuitPeering": Resource(
+        {"body": Target(), "path": Target(_in_subscription("peering_name"))},
+        {
+            "resourceGroupName": To("resource_group_name", target="path"),
+            "circuitName": To("circuit_name", target="path"),
+            "peeringName": To("peering_name", target="path"),
+            **_properties(
+                "peerASN",
+                "peeringType",
+                "primaryPeerAddressPrefix",
+                "secondaryPeerAddressPrefix",
+                "sharedKey",
+                "vlanId",
+            ),
+        },
+    ),
     "azure-native:network:NatGateway": _in_group(
         "nat_gateway_name",
         publicIpAddresses=_all_at("properties.publicIpAddresses", _ID),
@@ -264,7 +289,9 @@ RESOURCES: Mapping[str, Resource] = {
     ),
     "azure-native:network:PublicIPAddress": _in_group(
         "public_ip_address_name",
+        _as_they_are("zones"),
         _properties("publicIPAddressVersion", "publicIPAllocationMethod"),
+        publicIpAddressName=To("public_ip_address_name", target="path"),
         sku=_at("sku", _as_they_are("name")),
     ),
     "azure-native:network:Subnet": Resource(
@@ -288,9 +315,34 @@ RESOURCES: Mapping[str, Resource] = {
         _properties("enableDdosProtection", "enableVmProtection"),
         addressSpace=_at("properties.addressSpace", _as_they_are("addressPrefixes")),
     ),
+    "azure-native:network:VirtualNetworkGateway": _in_group(
+        "virtual_network_gateway_name",
+        _properties("gatewayType"),
+        autoScaleConfiguration=_at(
+            "properties.autoScaleConfiguration", {"bounds": _at("bounds", _as_they_are("max", "min"))}
+        ),
+        ipConfigurations=_all_at(
+            "properties.ipConfigurations",
+            {
+                **_as_they_are("name"),
+                **_properties("privateIPAllocationMethod"),
+                "publicIPAddress": _reference("properties.publicIPAddress"),
+                "subnet": _reference("properties.subnet"),
+            },
+        ),
+        sku=_at("properties.sku", _as_they_are("name", "tier")),
+        virtualNetworkGatewayName=To("virtual_network_gateway_name", target="path"),
+    ),
+    "azure-native:network:VirtualNetworkGatewayConnection": _in_group(
+        "virtual_network_gateway_connection_name",
+        _properties("connectionType", "expressRouteGatewayBypass"),
+        peer=_reference("properties.peer"),
+        virtualNetworkGateway1=_reference("properties.virtualNetworkGateway1"),
+        virtualNetworkGatewayConnectionName=To("virtual_network_gateway_connection_name", target="path"),
+    ),
     "azure-native:resources:ResourceGroup": Resource(
         {"body": Target(), "path": Target(_in_subscription("resource_group_name"))},
-        _as_they_are("location", "tags"),
+        {**_as_they_are("location", "tags"), "resourceGroupName": To("resource_group_name", target="path")},
     ),
 }
 
