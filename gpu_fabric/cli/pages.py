@@ -48,7 +48,7 @@ def pages() -> Mapping[str, str]:
 
 def command_page() -> str:
     """The page of the command line: each command's own help."""
-    context = click.Context(group, info_name="gpu-fabric", max_content_width=100, terminal_width=100)
+    context = click.Context(group, info_name="gpu-fabric", terminal_width=100, **group.context_settings)
     sections = [_INTRODUCTION]
     for name in COMMANDS:
         command = group.get_command(context, name)

@@ -43,7 +43,9 @@ def totals(preview: Mapping[str, Any]) -> str:
 def _row(step: Mapping[str, Any]) -> str:
     _, _, types, name = step["urn"].split("::", 3)
     op = "**replace**" if step["op"] == "replace" else step["op"]
-    return f"| {op} | {name} | {types.rpartition('$')[2]} | {_what(step)} |"
+    # As the engine's own display has it: `aws:ec2:Vpc` for `aws:ec2/vpc:Vpc`.
+    kind = re.sub(r"/\w+:", ":", types.rpartition("$")[2])
+    return f"| {op} | {name} | {kind} | {_what(step)} |"
 
 
 def _what(step: Mapping[str, Any]) -> str:

@@ -47,7 +47,10 @@ def _line(was: tuple[str, str] | None, now: tuple[str, str] | None) -> str:
     if was is None or now is None or was[0] != now[0]:
         kinds = [(word, side) for word, side in (("removed", was), ("added", now)) if side is not None]
         return ", ".join(f"{side[0]}: {word} {_code(side[1])}" for word, side in kinds)
-    start = max(0, _same(was[1], now[1]) - _LINE_BEFORE)
+    same = _same(was[1], now[1])
+    start = max(0, same - _LINE_BEFORE)
+    while 0 < start < same and was[1][start].isalnum():
+        start += 1
     old, new = was[1][start:], now[1][start:]
     end = min(_same(old[::-1], new[::-1]), min(len(old), len(new)) - _LINE_BEFORE)
     old, new = (text[: len(text) - max(0, end)] for text in (old, new))

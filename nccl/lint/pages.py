@@ -16,7 +16,7 @@ _INTRODUCTION = """\
 <!-- Written by `python -m gpu_fabric.cli.pages` from nccl/lint/*.toml and nccl/topology/rules.py. Change those. -->
 
 ```console
-$ gpu-fabric lint /etc/nccl.conf entrypoint.sh nccl-topo-p5.xml --for p5.48xlarge
+$ gpu-fabric lint nccl.conf entrypoint.sh nccl-topo-p5.xml --for p5.48xlarge
 ```
 
 It reads shell and Slurm scripts (`export`, prefixes of a command, `env`, `mpirun -x`, `docker -e`, `--export`,

@@ -177,6 +177,8 @@ class _Mocks(pulumi_mocks.Mocks):
     def new_resource(self, args: pulumi_mocks.MockResourceArgs) -> tuple[str | None, dict]:
         if not args.custom:
             return "", dict(args.inputs)
+        if args.typ.startswith("pulumi:providers:"):
+            return args.name, dict(args.inputs)
         if args.typ.startswith(partners.PROVIDERS):
             return partners.answer(args.typ, args.name, _with_whole_numbers(args.inputs))
         if not args.typ.startswith("aws:"):

@@ -14,7 +14,6 @@ from pulumi.runtime.rpc import UNKNOWN
 
 from gpu_fabric.pull_request.changes import table
 from gpu_fabric.pull_request.comment import LIMIT, comment
-from gpu_fabric.pull_request.picture import picture
 from gpu_fabric.pull_request.runs import Outcome, Request
 
 REQUEST = Request(Path(), Path(), "dev", "main")
@@ -71,13 +70,6 @@ def test_what_failed_is_open_and_the_rest_is_folded() -> None:
     assert "<details><summary>Fabric report</summary>" in text
 
 
-def test_a_picture_shows_what_is_open_and_names_what_is_folded() -> None:
-    drawn = picture(comment(REQUEST, outcome(changes={"steps": [step("create")], "changeSummary": {}})))
-    assert drawn.startswith("<svg")
-    assert "ours" in drawn
-    assert "Nothing&#160;to&#160;say" not in drawn
-
-
 def step(op: str, **more: Any) -> dict[str, Any]:
     return {"op": op, "urn": "urn:pulumi:dev::p::a$aws:ec2/vpc:Vpc::ours", **more}
 
@@ -124,7 +116,7 @@ def test_what_changes_alike_in_every_entry_of_a_list_is_said_once_with_how_often
     ("steps", "expected"),
     [
         ([step("same")], "Nothing changes."),
-        ([step("create")], "| create | ours | aws:ec2/vpc:Vpc |  |"),
+        ([step("create")], "| create | ours | aws:ec2:Vpc |  |"),
         (
             [
                 step(
@@ -134,7 +126,7 @@ def test_what_changes_alike_in_every_entry_of_a_list_is_said_once_with_how_often
                     newState={"inputs": {"cidrBlock": "10.1.0.0/16"}},
                 )
             ],
-            "| **replace** | ours | aws:ec2/vpc:Vpc | `cidrBlock`: 10.0.0.0/16 → 10.1.0.0/16 |",
+            "| **replace** | ours | aws:ec2:Vpc | `cidrBlock`: 10.0.0.0/16 → 10.1.0.0/16 |",
         ),
     ],
 )

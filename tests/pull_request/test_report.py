@@ -68,7 +68,7 @@ def test_a_branch_that_changes_nodes_mtu_and_layout_is_told_what_that_does(repos
     assert "| policies | passed | 0 mandatory, 1 advisory |" in text
     assert "| lint | **failed** | 1 error," in text
     assert "`job.sh:1` NCCL_NET_GDR_LEVEL=LOC switches GPUDirect RDMA off" in text
-    assert "| update | train-aws-fleet | aws:autoscaling/group:Group | `desiredCapacity`: 4 → 8;" in text
+    assert "| update | train-aws-fleet | aws:autoscaling:Group | `desiredCapacity`: 4 → 8;" in text
     assert "`networkInterfaces[*].interfaceType`: interface → efa, efa-only → efa (31 times)" in text
     assert "ip link set dev ens32 mtu 9001` → `" in text
     assert "ip link set dev ens32 mtu 1500`;" in text
