@@ -19,14 +19,15 @@ from gpu_fabric.components.azure.tags import tags
 from gpu_fabric.components.component import child
 from gpu_fabric.components.interconnect.addresses import LinkPlan
 from gpu_fabric.components.interconnect.gateway import ChosenGateway
-from gpu_fabric.components.interconnect.limits import GATEWAY_SUBNET, NAME_CHARACTERS
+from gpu_fabric.components.interconnect.limits import GATEWAY_SUBNET
+from gpu_fabric.components.interconnect.names import circuit_name, group_name, in_nodes_group
 from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Tier
 
 PEERING = "AzurePrivatePeering"
 #: A gateway takes about 30 to 45 minutes (azure docs, expressroute-howto-add-gateway-portal-resource-manager.md).
 SLOW = pulumi.CustomTimeouts(create="90m", update="90m", delete="90m")
-#: A circuit that is not provisioned yet, or not any more.
-WAITING = ("NotProvisioned", "Provisioning", "Deprovisioning")
+#: The state of a circuit that is not where Azure's login looks.
+ABSENT = "Absent"
 NOT_OURS = [
     # Resources of their own: an update of the circuit must not drop them.
     "peerings",
@@ -50,29 +51,18 @@ class AzureEnd:
     """Other subnets of the network that are declared: Azure takes one change of a network at a time."""
 
 
-def group_name(name: str) -> str:
-    """Of the circuit's resource group; known before a deployment."""
-    return f"{pulumi.get_project()}-{pulumi.get_stack()}-{name}"
+@dataclass(frozen=True)
+class CircuitNow:
+    """What Azure says of the circuit."""
+
+    state: str
+    """`NotProvisioned`, `Provisioning`, `Provisioned`, `Deprovisioning`, or `ABSENT`."""
+    peered: bool = False
+    """Whether it has its private peering, so that the link was up before."""
 
 
-def circuit_name(name: str) -> str:
-    return f"{name}-circuit"
-
-
-def in_nodes_group(name: str, role: str) -> str:
-    """The name of something in the resource group of the nodes' network, which may be anybody's.
-
-    Known beforehand, as all names of the link are: after a lost answer the second creation is refused instead of made
-    twice. A virtual network has one ExpressRoute gateway, so a new one never stands beside the old.
-    """
-    return f"{group_name(name)[: NAME_CHARACTERS - len(role) - 1]}-{role}"
-
-
-def provisioning_state(name: str, parent: pulumi.Resource | None = None) -> str:
-    """What Azure says of the circuit now: `NotProvisioned`, `Provisioning`, `Provisioned`, or `Absent`.
-
-    A look-up, which needs a login; made only where the user says that the circuit is provisioned.
-    """
+def circuit_now(name: str, parent: pulumi.Resource | None = None) -> CircuitNow:
+    """A look-up, which needs a login; made only where the user says that the circuit is provisioned."""
     try:
         found = network.get_express_route_circuit(
             circuit_name=circuit_name(name),
@@ -82,12 +72,16 @@ def provisioning_state(name: str, parent: pulumi.Resource | None = None) -> str:
     except Exception as error:
         # The SDK raises a bare Exception for every failed look-up.
         if "NotFound" in str(error):
-            return "Absent"
+            return CircuitNow(ABSENT)
         raise pulumi.RunError(
             f"interconnect.provisioned: Azure could not be asked for the circuit {circuit_name(name)} in "
             f"{group_name(name)}; log in, or drop the key until you can. It said: {error}"
         ) from None
-    return found.service_provider_provisioning_state or "NotProvisioned"
+    peerings = found.peerings or []
+    return CircuitNow(
+        found.service_provider_provisioning_state or "NotProvisioned",
+        any(one.peering_type == PEERING or one.name == PEERING for one in peerings),
+    )
 
 
 class AzureLinkEnd(pulumi.ComponentResource):

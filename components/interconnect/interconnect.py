@@ -16,7 +16,7 @@ from gpu_fabric.components.component import child, settings_from_arguments
 from gpu_fabric.components.interconnect.addresses import LinkPlan
 from gpu_fabric.components.interconnect.arguments import CrossCloudInterconnectArgs
 from gpu_fabric.components.interconnect.aws_side import AwsEnd, AwsLinkEnd
-from gpu_fabric.components.interconnect.azure_side import WAITING, AzureEnd, AzureLinkEnd, provisioning_state
+from gpu_fabric.components.interconnect.azure_side import ABSENT, AzureEnd, AzureLinkEnd, circuit_now
 from gpu_fabric.components.interconnect.checks import check
 from gpu_fabric.components.interconnect.communicators import communicators
 from gpu_fabric.components.interconnect.derived import (
@@ -29,6 +29,7 @@ from gpu_fabric.components.interconnect.ends import KnownEnd, KnownEnds, as_bloc
 from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
 from gpu_fabric.components.interconnect.manual import manual
+from gpu_fabric.components.interconnect.names import circuit_name, group_name
 from gpu_fabric.components.interconnect.native import native_steps
 from gpu_fabric.components.interconnect.notes import notes
 from gpu_fabric.components.interconnect.numbers import link_numbers
@@ -38,6 +39,8 @@ from gpu_fabric.components.interconnect.settings import (
     InterconnectSettings,
     Partner,
 )
+
+PROVISIONED = "Provisioned"
 
 
 def _partner(partner: Partner) -> Callable[[Order], Joined]:
@@ -212,15 +215,31 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
             return True
         if not settings.provisioned:
             return False
-        state = provisioning_state(name)
-        if state in (*WAITING, "Absent"):
+        now = circuit_now(name, self)
+        if now.state == PROVISIONED:
+            return True
+        if now.peered:
             pulumi.log.warn(
-                f"provisioned: the circuit is {state}, so this plan stops before the peering, as in the first phase. "
-                "Give the service key to your partner and run `up` again when the circuit is Provisioned.",
+                f"provisioned: the circuit is {now.state} and still has its private peering, so the link stays in this "
+                "plan as it was. To take it down, drop `provisioned` and run `up` before your partner releases the "
+                "circuit.",
                 resource=self,
             )
-            return False
-        return True
+            return True
+        if now.state == ABSENT:
+            what = (
+                f"no circuit {circuit_name(name)} is in {group_name(name)} of the subscription that this login sees, "
+                "so this plan is that of the first phase"
+            )
+        else:
+            what = f"the circuit is {now.state}, so this plan stops before the peering, as in the first phase"
+        pulumi.log.warn(
+            f"provisioned: {what}. If the link was up before, it REMOVES its virtual interfaces, peering and "
+            "connection: look at the plan. If not, give the service key to your partner and run `up` again when the "
+            "circuit is Provisioned.",
+            resource=self,
+        )
+        return False
 
     def _join(
         self,

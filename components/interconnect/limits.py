@@ -77,6 +77,9 @@ NAME_CHARACTERS = 80
 """The longest name of a gateway, a connection, a public address. azure docs,
 azure-resource-manager/management/resource-name-rules.md (Microsoft.Network)."""
 
+GROUP_NAME_CHARACTERS = 90
+"""The longest name of a resource group. The same page (Microsoft.Resources)."""
+
 VIRTUAL_PRIVATE_GATEWAYS, TRANSIT_GATEWAYS = 20, 6
 """Of one Direct Connect gateway, of one kind only. DX guide, limits.html."""
 

@@ -45,20 +45,26 @@ ANSWERS = {
 
 
 def link(
-    change: dict[str, Any] | None = None, base: dict[str, Any] = LINK, state: str = "Provisioned"
+    change: dict[str, Any] | None = None,
+    base: dict[str, Any] = LINK,
+    state: str = "Provisioned",
+    *,
+    peered: bool = False,
 ) -> Recording:
     """The recording of two clusters with a link; made once for the same arguments."""
-    return _recorded(json.dumps({**base, **(change or {})}), state)
+    return _recorded(json.dumps({**base, **(change or {})}), state, peered)
 
 
 @cache
-def _recorded(text: str, state: str) -> Recording:
+def _recorded(text: str, state: str, peered: bool) -> Recording:
     def program() -> dict[str, Any]:
         set_all_config(CONFIG, ["gpu-fabric:bgpKey"])
         settings = read_fabric({"aws": AWS, "azure": AZURE, "interconnect": json.loads(text)})
         return GpuFabric("train", settings).exports()["interconnect"]
 
-    answers = {**ANSWERS, CIRCUIT_STATE: {"serviceProviderProvisioningState": state, "id": "c", "name": "c"}}
+    peerings = [{"name": "AzurePrivatePeering", "peeringType": "AzurePrivatePeering"}] if peered else []
+    circuit = {"serviceProviderProvisioningState": state, "id": "c", "name": "c", "peerings": peerings}
+    answers = {**ANSWERS, CIRCUIT_STATE: circuit}
     try:
         return record(program, config=CONFIG, answers=answers)
     finally:
@@ -301,14 +307,36 @@ def test_the_second_phase_uses_what_was_ordered() -> None:
     assert [one.token for one in made.invokes] == [CIRCUIT_STATE]
 
 
-@pytest.mark.parametrize("state", ["NotProvisioned", "Provisioning"])
+@pytest.mark.parametrize("state", ["NotProvisioned", "Provisioning", "Deprovisioning"])
 def test_a_circuit_that_is_not_provisioned_gives_a_message_and_the_first_phase(state: str) -> None:
     made = link(SECOND, base=MANUAL, state=state)
     assert made.of_type(PEERING) == made.of_type(CONNECTION) == made.of_type(INTERFACE) == []
     assert (
         "warning",
-        f"provisioned: the circuit is {state}, so this plan stops before the peering, as in the first phase. Give the "
-        "service key to your partner and run `up` again when the circuit is Provisioned.",
+        f"provisioned: the circuit is {state}, so this plan stops before the peering, as in the first phase. If the "
+        "link was up before, it REMOVES its virtual interfaces, peering and connection: look at the plan. If not, give "
+        "the service key to your partner and run `up` again when the circuit is Provisioned.",
+    ) in made.messages
+
+
+def test_a_circuit_that_is_not_where_the_login_looks_is_named() -> None:
+    made = link(SECOND, base=MANUAL, state="Absent")
+    (said,) = [text for _, text in made.messages if text.startswith("provisioned: ")]
+    assert said.startswith(
+        "provisioned: no circuit train-link-circuit is in gpu-fabric-test-train-link of the subscription that this "
+        "login sees, so this plan is that of the first phase. If the link was up before, it REMOVES its"
+    )
+
+
+@pytest.mark.parametrize("state", ["NotProvisioned", "Deprovisioning"])
+def test_a_live_link_stays_in_the_plan_whatever_state_its_circuit_says(state: str) -> None:
+    made = link(SECOND, base=MANUAL, state=state, peered=True)
+    alive = link(SECOND, base=MANUAL)
+    assert sorted(one.name for one in made.custom) == sorted(one.name for one in alive.custom)
+    assert (
+        "warning",
+        f"provisioned: the circuit is {state} and still has its private peering, so the link stays in this plan as it "
+        "was. To take it down, drop `provisioned` and run `up` before your partner releases the circuit.",
     ) in made.messages
 
 
