@@ -12,7 +12,7 @@ from gpu_fabric.nccl.findings import Finding, Level
 from gpu_fabric.nccl.hardware.models import NodeSize
 from gpu_fabric.nccl.lint import lint
 from gpu_fabric.nccl.preflight.host import Host
-from gpu_fabric.nccl.preflight.result import Result, failed, passed, warned
+from gpu_fabric.nccl.preflight.result import Result, failed, passed, some, unknown, warned
 
 PREFIXES: Final = ("NCCL_", "FI_", "CUDA_DEVICE_ORDER", "UCX_", "OMPI_MCA_", "RDMAV_", "SHARP_")
 
@@ -47,6 +47,13 @@ def check_environment(
     shell = "".join(
         f"{name}={value}\n" for name, value in sorted(process.items()) if name.startswith(PREFIXES)
     )
+    unread = [
+        path for path in (paths.NCCL_CONF, "/etc/nccl.conf") if host.exists(path) and host.read(path) is None
+    ]
+    if unread:
+        what = f"{some(unread)} cannot be read: what NCCL will read is not known"
+        yield unknown("environment", what, "Run as the user of the job, or as root.")
+        return
     texts = {**files, **({"process.env": shell} if shell else {})}
     situation = situation_of(
         size, nccl_version=versions.get("nccl", DEFAULT_NCCL_VERSION), plugin_version=versions.get("plugin")

@@ -15,15 +15,41 @@ from gpu_fabric.nccl.preflight.result import Result, failed, passed, unknown
 
 SOURCE_PKEY: Final = "Azure/ai-infrastructure-on-azure a01b073, skills/slurm/ib_link_validation"
 SOURCE_EFA_COUNT: Final = "awslabs/awsome-distributed-training 0edaf152, health check 6: count with fi_info"
+SOURCE_EFA_DMABUF: Final = (
+    "Linux 5.16, drivers/infiniband/hw/efa (DMABUF support); google/gvisor#13882, rdma.md (plugin)"
+)
+EFA_DMABUF_PLUGIN: Final = (1, 19, 2)
+"""Earlier releases of aws-ofi-nccl do not use DMA-BUF on EFA's generations 1 to 3."""
+DMABUF, EFA_DMABUF = (5, 12), (5, 16)
+"""Linux releases from which GPU memory can be registered without a peer memory module; EFA's driver came later."""
 HUGEPAGES: Final = 5128
 """2 MiB pages that the EFA software preallocates. EKS User Guide, node-efa.html."""
 
 
-def check_fabric(host: Host, size: NodeSize, partition: str | None = None) -> Iterator[Result]:
+def check_fabric(
+    host: Host, size: NodeSize, partition: int | None = None, plugin: str | None = None
+) -> Iterator[Result]:
+    """`plugin` is the release of aws-ofi-nccl, where it is known."""
     if size.fabric is Fabric.EFA:
-        yield from _efa(host, size)
+        yield from _efa(host, size, plugin)
     elif size.fabric is Fabric.INFINIBAND:
         yield from _infiniband(host, size, partition)
+
+
+def has_dmabuf(host: Host, since: tuple[int, int]) -> bool:
+    """NVIDIA's open kernel modules on such a kernel. NCCL user guide, NCCL_DMABUF_ENABLE."""
+    driver = host.read("/proc/driver/nvidia/version") or ""
+    kernel = re.match(r"(\d+)\.(\d+)", host.read("/proc/sys/kernel/osrelease") or "")
+    return "Open Kernel Module" in driver and kernel is not None and (int(kernel[1]), int(kernel[2])) >= since
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """`1.21.1-1` → (1, 21, 1)."""
+    return tuple(map(int, re.findall(r"[0-9]{1,6}", version.partition("-")[0])))
+
+
+def _kernel_text(since: tuple[int, int]) -> str:
+    return f"Linux {since[0]}.{since[1]} or later"
 
 
 # ---- EFA ------------------------------------------------------------------------------------------------------------
@@ -39,7 +65,7 @@ def efa_devices(host: Host) -> list[str] | None:
     return list(dict.fromkeys(names))
 
 
-def _efa(host: Host, size: NodeSize) -> Iterator[Result]:
+def _efa(host: Host, size: NodeSize, plugin: str | None) -> Iterator[Result]:
     devices = efa_devices(host)
     if devices is None:
         yield failed(
@@ -57,11 +83,11 @@ def _efa(host: Host, size: NodeSize) -> Iterator[Result]:
             remedy = f"Is the driver loaded (lsmod | grep efa)? {remedy}"
         yield failed("efa-devices", f"{found} of {wanted} devices", remedy, SOURCE_EFA_COUNT)
     if size.gpu.gpudirect_rdma and devices:
-        yield _efa_gpudirect(host, devices)
+        yield _efa_gpudirect(host, devices, plugin)
     yield _hugepages(host)
 
 
-def _efa_gpudirect(host: Host, devices: list[str]) -> Result:
+def _efa_gpudirect(host: Host, devices: list[str], plugin: str | None) -> Result:
     check = "gpudirect"
     source = "aws-ofi-nccl#803; libfabric-ci-scripts#176"
     remedy = "Use the open NVIDIA kernel modules and load efa_nv_peermem (modprobe); the AWS image has both."
@@ -81,10 +107,14 @@ def _efa_gpudirect(host: Host, devices: list[str]) -> Result:
             source,
         )
     if silent:
-        loaded = [name for name in ("efa_nv_peermem", "nvidia_peermem") if host.exists(f"/sys/module/{name}")]
-        if loaded:
-            return passed(check, f"{loaded[0]} is loaded", source)
-        return unknown(check, "the driver does not say, and no peer memory module is loaded", remedy, source)
+        # nvidia_peermem is InfiniBand's: EFA's driver does not know it.
+        if host.exists("/sys/module/efa_nv_peermem"):
+            return passed(check, "efa_nv_peermem is loaded", source)
+        if has_dmabuf(host, EFA_DMABUF) and plugin and numbers(plugin) >= EFA_DMABUF_PLUGIN:
+            what = f"DMA-BUF: open kernel modules on {_kernel_text(EFA_DMABUF)}, EFA plugin {plugin}"
+            return passed(check, what, SOURCE_EFA_DMABUF)
+        what = "the EFA driver does not say, efa_nv_peermem is not loaded, and DMA-BUF is not proved"
+        return unknown(check, what, remedy, source)
     return passed(check, f"peer memory on {len(devices)} devices", source)
 
 
@@ -135,7 +165,7 @@ def infiniband_ports(host: Host) -> list[Port]:
     return ports
 
 
-def _infiniband(host: Host, size: NodeSize, partition: str | None) -> Iterator[Result]:
+def _infiniband(host: Host, size: NodeSize, partition: int | None) -> Iterator[Result]:
     ports = infiniband_ports(host)
     active = [port for port in ports if port.state == "ACTIVE"]
     down = ", ".join(f"{port.device} is {port.state}" for port in ports if port.state != "ACTIVE")
@@ -160,18 +190,23 @@ def _infiniband(host: Host, size: NodeSize, partition: str | None) -> Iterator[R
     yield _peer_memory(host)
 
 
-def _partition(ports: list[Port], partition: str | None) -> Result:
-    """Ports talk to each other in a common partition only, as full members (0x8…)."""
+FULL_MEMBER, DEFAULT_KEY = 0x8000, 0xFFFF
+"""The first bit of a partition key, and the default partition with it. InfiniBand Architecture 1.4, 10.9.1."""
+
+
+def _is_full_member(key: str) -> bool:
+    """Of a partition of its own: every port may be in the default one."""
+    number = int(key, 16) if re.fullmatch(r"0x[0-9a-f]{4}", key) else 0
+    return bool(number & FULL_MEMBER) and number != DEFAULT_KEY
+
+
+def _partition(ports: list[Port], partition: int | None) -> Result:
+    """Ports talk to each other in a common partition only, as full members."""
     check = "partition-key"
     remedy = (
         "Nodes share a partition in one Uniform scale set with singlePlacementGroup, or one availability set."
     )
-    joined = {
-        port.device: {
-            key for key in port.pkeys if key.startswith(("0x8", "0x9", "0xa", "0xb", "0xc", "0xd", "0xe"))
-        }
-        for port in ports
-    }
+    joined = {port.device: {key for key in port.pkeys if _is_full_member(key)} for port in ports}
     without = [device for device, keys in joined.items() if not keys]
     if without:
         keys = sorted({key for port in ports for key in port.pkeys}) or ["none"]
@@ -179,10 +214,13 @@ def _partition(ports: list[Port], partition: str | None) -> Result:
             check, f"{', '.join(without)} joined no partition (keys: {', '.join(keys)})", remedy, SOURCE_PKEY
         )
     if partition is not None:
-        wrong = [device for device, keys in joined.items() if partition.lower() not in keys]
+        wanted = partition & ~FULL_MEMBER
+        wrong = [
+            dev for dev, keys in joined.items() if wanted not in {int(key, 16) & ~FULL_MEMBER for key in keys}
+        ]
         if wrong:
             has = sorted(set().union(*joined.values()))
-            what = f"{', '.join(wrong)}: partition {', '.join(has)}, and the cluster's is {partition.lower()}"
+            what = f"{', '.join(wrong)}: partition {', '.join(has)}, and the cluster's is {partition:#06x}"
             return failed(check, what, remedy, SOURCE_PKEY)
     common = set.intersection(*joined.values())
     if not common:
@@ -197,14 +235,9 @@ def _peer_memory(host: Host) -> Result:
     loaded = [name for name in ("nvidia_peermem", "nv_peer_mem") if host.exists(f"/sys/module/{name}")]
     if loaded:
         return passed(check, f"{loaded[0]} is loaded", source)
-    driver = host.read("/proc/driver/nvidia/version") or ""
-    kernel = re.match(r"(\d+)\.(\d+)", host.read("/proc/sys/kernel/osrelease") or "")
-    if "Open Kernel Module" in driver and kernel and (int(kernel[1]), int(kernel[2])) >= (5, 12):
-        return passed(
-            check,
-            "DMA-BUF: open kernel modules on Linux 5.12 or later",
-            "NCCL user guide, NCCL_DMABUF_ENABLE",
-        )
+    if has_dmabuf(host, DMABUF):
+        what = f"DMA-BUF: open kernel modules on {_kernel_text(DMABUF)}"
+        return passed(check, what, "NCCL user guide, NCCL_DMABUF_ENABLE")
     return failed(
         check, "no peer memory module is loaded, and DMA-BUF is not there", "modprobe nvidia_peermem", source
     )

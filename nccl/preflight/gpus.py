@@ -53,6 +53,7 @@ class GpuReading:
     fabric_state: str | None
     fabric_status: str | None
     recovery: str | None
+    """What the driver wants to be done about the GPU, `None` for nothing; drivers before 570 do not say."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ def _text(element: ET.Element, path: str) -> str | None:
 
 
 def _yes(element: ET.Element, path: str) -> bool | None:
-    found = _text(element, path)
-    return None if found is None else found == "Yes"
+    """None for every other word: what is not understood is not known."""
+    return {"Yes": True, "No": False}.get(_text(element, path) or "")
 
 
 def _reading(number: int, gpu: ET.Element) -> GpuReading:
@@ -105,7 +106,7 @@ def _reading(number: int, gpu: ET.Element) -> GpuReading:
     if reasons is None:
         reasons = gpu.find("clocks_throttle_reasons")
     active = {
-        re.sub(r"^clocks_(event|throttle)_reason_", "", item.tag): (item.text or "").strip() == "Active"
+        re.sub(r"^clocks_(event|throttle)_reason_", "", item.tag): (item.text or "").strip()
         for item in (reasons if reasons is not None else ())
     }
     widths = [
@@ -121,8 +122,8 @@ def _reading(number: int, gpu: ET.Element) -> GpuReading:
         uncorrectable=sum(known) if known else None,
         remap_pending=_yes(gpu, "remapped_rows/remapped_row_pending"),
         remap_failed=_yes(gpu, "remapped_rows/remapped_row_failure"),
-        slowdowns=tuple(name for name in FAULTY_SLOWDOWNS if active.get(name)),
-        slowdowns_known=bool(active),
+        slowdowns=tuple(name for name in FAULTY_SLOWDOWNS if active.get(name) == "Active"),
+        slowdowns_known=all(active.get(name) in ("Active", "Not Active") for name in FAULTY_SLOWDOWNS),
         link_width=(lanes[0], lanes[1]) if len(lanes) == 2 else None,
         fabric_state=_text(gpu, "fabric/state"),
         fabric_status=_text(gpu, "fabric/status"),
@@ -165,6 +166,7 @@ def check_gpus(host: Host, size: NodeSize, read: GpuReadings) -> Iterator[Result
     )
     yield _ecc(read)
     yield _remapping(read)
+    yield from _recovery(read)
     yield _throttling(read)
     yield _pcie(read)
     yield _xids(host)
@@ -185,7 +187,7 @@ def _ecc(read: GpuReadings) -> Result:
     off = [gpu for gpu in read.gpus if gpu.ecc == "Disabled"]
     if off:
         return failed("gpu-ecc", f"ECC is off: {_list(off)}", "Switch it on (nvidia-smi -e 1) and reboot.")
-    if any(gpu.uncorrectable is None for gpu in read.gpus):
+    if any(gpu.uncorrectable is None or gpu.ecc != "Enabled" for gpu in read.gpus):
         return unknown("gpu-ecc", "nvidia-smi does not say", "Compare with `nvidia-smi -q -d ECC`.")
     return passed("gpu-ecc", "on, no uncorrectable errors")
 
@@ -199,11 +201,30 @@ def _remapping(read: GpuReadings) -> Result:
         return failed(
             "gpu-memory-rows", f"row remapping is pending: {_list(pending)}", "Reset the GPU, or reboot."
         )
-    if any(gpu.remap_failed is None for gpu in read.gpus):
+    if any(gpu.remap_failed is None or gpu.remap_pending is None for gpu in read.gpus):
         return unknown(
             "gpu-memory-rows", "nvidia-smi does not say", "Compare with `nvidia-smi -q -d ROW_REMAPPER`."
         )
     return passed("gpu-memory-rows", "none pending or failed")
+
+
+def _recovery(read: GpuReadings) -> Iterator[Result]:
+    """nvidia-smi's gpu_recovery_action; nothing where no GPU has it."""
+    check = "gpu-recovery"
+    if all(gpu.recovery is None for gpu in read.gpus):
+        return
+    wanted = [
+        f"GPU {gpu.index} ({gpu.busid}): {gpu.recovery}"
+        for gpu in read.gpus
+        if gpu.recovery not in (None, "None")
+    ]
+    if wanted:
+        remedy = "Do what it says (nvidia-smi -r for a reset); if it comes back, replace the node."
+        yield failed(check, f"the driver asks for {', '.join(wanted)}", remedy)
+    elif any(gpu.recovery is None for gpu in read.gpus):
+        yield unknown(check, "nvidia-smi says it of some GPUs only", "Compare with `nvidia-smi -q`.")
+    else:
+        yield passed(check, "the driver asks for nothing")
 
 
 def _throttling(read: GpuReadings) -> Result:
@@ -234,22 +255,32 @@ def _pcie(read: GpuReadings) -> Result:
     return passed("gpu-pcie", "every link at its full width")
 
 
+def _kernel_logs(host: Host) -> Iterator[str]:
+    """What may be read of this boot's kernel log. Who may not read it gets an error, or no line and exit code 0."""
+    for argv in (("dmesg",), ("journalctl", "--dmesg", "--boot", "--no-pager", "--quiet")):
+        ran = host.run(*argv)
+        if ran is not None and ran.ok and ran.out.strip():
+            yield ran.out
+
+
 def _xids(host: Host) -> Result:
-    ran = host.run("dmesg")
-    if ran is None or not ran.ok:
-        ran = host.run("journalctl", "--dmesg", "--boot", "--no-pager", "--quiet")
-    if ran is None or not ran.ok:
-        return unknown(
-            "gpu-xid", "the kernel's log cannot be read", "Run as root, or look for `NVRM: Xid` in it."
-        )
-    found = [
-        (match[1].lower(), int(match[2])) for match in re.finditer(r"NVRM: Xid \(([^)]*)\): (\d+)", ran.out)
-    ]
-    hardware = sorted({(where, xid) for where, xid in found if xid not in PROGRAM_XIDS})
+    """A pass needs a log that reaches back to the boot: the ring buffer forgets."""
+    check, logs = "gpu-xid", [*_kernel_logs(host)]
+    found = {
+        (match[1].lower(), int(match[2]))
+        for log in logs
+        for match in re.finditer(r"NVRM: Xid \(([^)]*)\): (\d+)", log)
+    }
+    hardware = sorted((where, xid) for where, xid in found if xid not in PROGRAM_XIDS)
     if hardware:
         what = ", ".join(f"XID {xid} on {where}" for where, xid in hardware)
-        return failed("gpu-xid", what, "Reboot; if it comes back, replace the node.", SOURCE_XID)
-    return passed("gpu-xid", f"none but {len(found)} that programs cause" if found else "none")
+        return failed(check, what, "Reboot; if it comes back, replace the node.", SOURCE_XID)
+    remedy = "Run as root, or look for `NVRM: Xid` in it."
+    if not logs:
+        return unknown(check, "the kernel's log cannot be read", remedy)
+    if not any("Linux version " in log for log in logs):
+        return unknown(check, "the kernel's log does not reach back to the boot", remedy)
+    return passed(check, f"none but {len(found)} that programs cause" if found else "none")
 
 
 def _nvlink(host: Host, size: NodeSize) -> Iterator[Result]:
@@ -273,12 +304,15 @@ def _nvlink(host: Host, size: NodeSize) -> Iterator[Result]:
         elif up and re.match(r"\s*Link \d+: [\d.]+ GB/s", line):
             up[max(up)] += 1
     short = {gpu: count for gpu, count in up.items() if count != wanted.links}
-    if not up or short:
-        what = ", ".join(f"GPU {gpu}: {count} of {wanted.links} links" for gpu, count in short.items())
+    if short or len(up) != size.gpu.count:
+        told = [f"GPU {gpu}: {count} of {wanted.links} links" for gpu, count in short.items()]
+        if len(up) != size.gpu.count:
+            told.append(f"links of {len(up)} of {size.gpu.count} GPUs are listed")
+        what = ", ".join(told)
         remedy = (
             "Reload the driver or reboot (azhpc-images#443: a race at boot); if it stays, replace the node."
         )
-        yield failed("nvlink", what or "no link is listed", remedy, wanted.source)
+        yield failed("nvlink", what, remedy, wanted.source)
     else:
         yield passed("nvlink", f"{wanted.links} links up on each of {len(up)} GPUs", wanted.source)
 
@@ -292,19 +326,26 @@ def _fabric_manager(host: Host, size: NodeSize, read: GpuReadings) -> Iterator[R
         "systemctl restart nvidia-fabricmanager; its version must be the driver's (azhpc-images#86, #334)."
     )
     ran = host.run("systemctl", "is-active", "nvidia-fabricmanager")
-    if ran is None:
-        yield unknown(check, "systemctl is not there", "Look for the process nv-fabricmanager.")
+    state = ran.out.strip() if ran is not None else ""
+    if not state:
+        yield unknown(check, "systemctl does not say", "Look for the process nv-fabricmanager.")
         return
-    if ran.out.strip() != "active":
-        yield failed(check, f"the service is {ran.out.strip() or 'not there'}", remedy)
+    if state != "active":
+        yield failed(check, f"the service is {state}", remedy)
         return
+    states = [(gpu.fabric_state, gpu.fabric_status) for gpu in read.gpus if gpu.fabric_state]
+    bad = sorted({f"{now}, {status}" for now, status in states if (now, status) != ("Completed", "Success")})
     version = host.run("nv-fabricmanager", "--version")
     number = re.search(r"(\d+\.\d+\.\d+)", version.out + version.err) if version else None
-    if number and read.driver and number[1] != read.driver:
+    if bad:
+        yield failed(check, f"the GPUs' fabric state is {bad[0]}", remedy)
+    elif states and len(states) < len(read.gpus):
+        what = f"active, and {len(states)} of {len(read.gpus)} GPUs say their fabric state"
+        yield unknown(check, what, "Compare with `nvidia-smi -q`, Fabric.")
+    elif number is None or read.driver is None:
+        what = "active; its version and the driver's cannot be compared"
+        yield unknown(check, what, "Compare `nv-fabricmanager --version` with nvidia-smi.")
+    elif number[1] != read.driver:
         yield failed(check, f"version {number[1]}, and the driver is {read.driver}", remedy)
-        return
-    states = {(gpu.fabric_state, gpu.fabric_status) for gpu in read.gpus if gpu.fabric_state}
-    bad = sorted(
-        f"{state}, {status}" for state, status in states if (state, status) != ("Completed", "Success")
-    )
-    yield failed(check, f"the GPUs' fabric state is {bad[0]}", remedy) if bad else passed(check, "active")
+    else:
+        yield passed(check, "active")

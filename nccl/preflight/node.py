@@ -29,7 +29,7 @@ def check_node(
     *,
     host: Host | None = None,
     pins: Mapping[str, str] | None = None,
-    partition: str | None = None,
+    partition: int | None = None,
     process: Mapping[str, str] | None = None,
     memlock: int | None = None,
 ) -> Report:
@@ -45,7 +45,7 @@ def check_node(
     checks: list[tuple[str, Callable[[], Iterable[Result]]]] = [
         ("setup", lambda: check_setup(host)),
         ("gpu", lambda: check_gpus(host, size, read)),
-        ("fabric", lambda: check_fabric(host, size, partition)),
+        ("fabric", lambda: check_fabric(host, size, partition, versions.get("plugin"))),
         ("versions", lambda: check_versions(versions, pins or {})),
         ("memlock", lambda: [check_memlock(memlock)]),
         ("numa", lambda: check_numa(host, size)),

@@ -102,7 +102,14 @@ def to_text(report: Report) -> str:
         lines.append(f"{result.check}: {result.remedy}")
         if result.source:
             lines.append(f"    source: {result.source}")
-    return "\n".join([*lines, "", summary(report)]) + "\n"
+    versions = versions_of(report)
+    return "\n".join([*lines, *(["", versions] if versions else []), "", summary(report)]) + "\n"
+
+
+def versions_of(report: Report) -> str:
+    """`Versions: driver 580.95.05, efa 1.50.0`; empty where none were read."""
+    found = report.facts.get("versions") or {}
+    return "Versions: " + ", ".join(f"{name} {version}" for name, version in found.items()) if found else ""
 
 
 def to_dict(report: Report) -> dict[str, Any]:
@@ -127,6 +134,6 @@ def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) ->
 
 def to_markdown(report: Report) -> str:
     rows = [(result.state.value, result.check, result.what, result.remedy) for result in report.results]
-    return f"# {summary(report)}\n\n" + markdown_table(
-        ("state", "check", "what was found", "what to do"), rows
-    )
+    table = markdown_table(("state", "check", "what was found", "what to do"), rows)
+    versions = versions_of(report)
+    return f"# {summary(report)}\n\n{table}" + (f"\n{versions}\n" if versions else "")

@@ -7,12 +7,12 @@ import os
 import re
 import resource
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from gpu_fabric.nccl import paths
 from gpu_fabric.nccl.hardware.models import NodeSize
 from gpu_fabric.nccl.preflight.host import Host
-from gpu_fabric.nccl.preflight.result import Result, failed, passed, unknown, warned
+from gpu_fabric.nccl.preflight.result import Result, failed, passed, some, unknown, warned
 from gpu_fabric.nccl.topology import Pci, Topology, TopologyError, parse
 
 MEMLOCK_BYTES: Final = 16 * 2**30
@@ -96,32 +96,41 @@ def _layout(host: Host, path: str, what: str) -> Iterator[Result]:
         yield failed("topology-file", f"{path}: {error}", "gpu-fabric lint FILE says how to mend it.", source)
         return
     yield passed("topology-file", what, source)
-    wrong = [*_wrong_places(host, topology)]
+    places = [*_places(topology)]
+    wrong = [what for busid, numa in places if (what := _wrong_place(host, busid, numa))]
+    mute = [busid for busid, _ in places if host.read(f"/sys/bus/pci/devices/{busid}/numa_node") is None]
     remedy = "Write the file of this very node: gpu-fabric topology --from-host."
     if wrong:
         more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
         yield failed("pci-layout", "; ".join(wrong[:3]) + more, remedy)
+    elif mute or not places:
+        what = f"the kernel does not say the NUMA node of {some(mute)}" if mute else "the file has no device"
+        yield unknown("pci-layout", what, "Compare with `lspci -vv` and `lscpu`.")
     else:
         yield passed("pci-layout", "every device of the topology file is where the file has it")
 
 
-def _wrong_places(host: Host, topology: Topology) -> Iterator[str]:
-    """Devices of the file that the node lacks, or has on another NUMA node; invented switches do not count."""
+def _places(topology: Topology) -> Iterator[tuple[str, int]]:
+    """Bus id and NUMA node of every device of a file; invented switches (ffff:…) are none."""
     for cpu in topology.cpus:
         stack = [*cpu.pcis]
         while stack:
             pci: Pci = stack.pop(0)
             stack = [*pci.pcis, *stack]
-            if pci.busid.startswith("ffff:"):
-                continue
-            place = f"/sys/bus/pci/devices/{pci.busid}"
-            if not host.exists(place):
-                yield f"{pci.busid} is not on this node"
-                continue
-            numa = host.read(f"{place}/numa_node")
-            # A virtual machine that hides it says -1: nothing to compare.
-            if numa is not None and numa.isdigit() and int(numa) != cpu.numaid:
-                yield f"{pci.busid} is on NUMA node {numa}, and the file has it on {cpu.numaid}"
+            if not pci.busid.startswith("ffff:"):
+                yield pci.busid, cpu.numaid
+
+
+def _wrong_place(host: Host, busid: str, numaid: int) -> str:
+    """What is wrong with the place of a device; empty where nothing is."""
+    place = f"/sys/bus/pci/devices/{busid}"
+    if not host.exists(place):
+        return f"{busid} is not on this node"
+    numa = host.read(f"{place}/numa_node")
+    # A virtual machine that hides it says -1: nothing to compare.
+    if numa is not None and numa.isdigit() and int(numa) != numaid:
+        return f"{busid} is on NUMA node {numa}, and the file has it on {numaid}"
+    return ""
 
 
 # ---- interfaces -----------------------------------------------------------------------------------------------------
@@ -160,10 +169,11 @@ def check_interfaces(host: Host, environment: dict[str, str]) -> Result:
     names = interfaces(host)
     routes = [line.split() for line in (host.read("/proc/net/route") or "").splitlines()[1:]]
     default = next((row[0] for row in routes if len(row) > 2 and row[1] == "00000000"), None)
-    wanted = environment.get("NCCL_SOCKET_IFNAME")
-    if wanted is None:
+    wanted = environment.get("NCCL_SOCKET_IFNAME", "")
+    # NCCL takes a value of one character for none.
+    if len(wanted) <= 1:
         named_ib = [name for name in names if name.startswith("ib")]
-        others = [name for name in names if not name.startswith(("docker", "lo"))]
+        others = [name for name in names if not name.startswith(("docker", "lo", "virbr"))]
         chosen = named_ib or others or [name for name in names if name.startswith("docker")]
         how = "NCCL_SOCKET_IFNAME is not set, and NCCL takes"
     else:
@@ -197,14 +207,15 @@ def check_interfaces(host: Host, environment: dict[str, str]) -> Result:
 def check_clock(host: Host) -> Result:
     ran = host.run("timedatectl", "show", "--property=NTPSynchronized", "--value")
     remedy = "Start chrony or systemd-timesyncd: timeouts and logs of a thousand ranks are compared by time."
-    if ran is not None and ran.ok:
-        said = ran.out.strip()
+    said = ran.out.strip() if ran is not None and ran.ok else ""
+    if said in ("yes", "no"):
         return (
             passed("clock", "synchronised") if said == "yes" else failed("clock", "not synchronised", remedy)
         )
     ran = host.run("chronyc", "-n", "tracking")
-    if ran is not None and ran.ok:
-        normal = re.search(r"Leap status\s*: Normal", ran.out)
+    leap = re.search(r"Leap status\s*: (.+)", ran.out) if ran is not None and ran.ok else None
+    if leap is not None:
+        normal = leap[1].strip() == "Normal"
         return (
             passed("clock", "synchronised (chrony)")
             if normal
@@ -216,26 +227,27 @@ def check_clock(host: Host) -> Result:
 def check_disk(host: Host) -> Iterator[Result]:
     try:
         status = os.statvfs(host.root)
-        share = status.f_bavail / status.f_blocks if status.f_blocks else 1.0
-    except OSError as error:
-        yield unknown("disk", str(error), "Compare with `df /`.")
+        share = status.f_bavail / status.f_blocks
+    except (OSError, ZeroDivisionError) as error:
+        yield unknown("disk", f"how full / is, is not known: {error}", "Compare with `df /`.")
         return
     if share < FREE_SHARE:
         yield failed("disk", f"{share:.0%} of / is free", "Remove old checkpoints and logs.")
     else:
         yield passed("disk", f"{share:.0%} of / is free")
-    plan = host.read(paths.SETUP_PLAN)
-    steps = json.loads(plan).get("steps", []) if plan else []
+    plan = read_object(host, paths.SETUP_PLAN)
+    if plan is None:
+        return
+    steps = plan.get("steps")
+    if not isinstance(steps, list) or not all(isinstance(step, dict) for step in steps):
+        what = f"{paths.SETUP_PLAN} cannot be read: where the local disks belong is not known"
+        yield unknown("scratch", what, "Launch the node again, or compare with another node's.")
+        return
     mount = next((step.get("mount") for step in steps if step.get("do") == "scratch"), None)
     if mount is None:
         return
-    note = next(
-        (
-            json.loads(host.read(path) or "{}").get("reason") or ""
-            for path in host.glob(f"{paths.STEPS}/*-scratch.json")
-        ),
-        "",
-    )
+    notes = [read_object(host, path) or {} for path in host.glob(f"{paths.STEPS}/*-scratch.json")]
+    note = str(next((found["reason"] for found in notes if found.get("reason")), ""))
     mounts = [
         line.split()[1] for line in (host.read("/proc/mounts") or "").splitlines() if len(line.split()) > 1
     ]
@@ -249,17 +261,49 @@ def check_disk(host: Host) -> Iterator[Result]:
         yield passed("scratch", note or mount)
 
 
+def read_object(host: Host, path: str) -> dict[str, Any] | None:
+    """A JSON object of our own files; empty where the file is damaged, None where it is not there."""
+    if not host.exists(path):
+        return None
+    try:
+        document = json.loads(host.read(path) or "")
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
 def check_setup(host: Host) -> Iterator[Result]:
     """What our own setup says, where the node has it."""
-    text = host.read(paths.READY)
-    if text is None:
+    document = read_object(host, paths.READY)
+    if document is None:
+        if host.exists(paths.SETUP_PLAN):
+            what = f"{paths.READY} is not there: the setup of this boot has not begun"
+            yield unknown("setup", what, "systemctl status gpu-fabric-ready says why.")
         return
-    document = json.loads(text)
-    state = document.get("state")
-    if state == "ready":
+    state, step = document.get("state"), document.get("step")
+    if state not in ("ready", "failed", "running"):
+        what = f"{paths.READY} cannot be read"
+        yield unknown("setup", what, "systemctl restart gpu-fabric-ready writes it anew.")
+    elif state == "running" and "gpu-fabric-ready.service" in (host.read("/proc/self/cgroup") or ""):
+        yield _steps_before(host, str(step))
+    elif state == "ready":
         yield passed("setup", "ready")
     elif state == "failed":
         remedy = "Mend what the log in /var/log/gpu-fabric says, then systemctl restart gpu-fabric-ready."
-        yield failed("setup", f"failed at {document.get('step')}: {document.get('reason')}", remedy)
+        yield failed("setup", f"failed at {step}: {document.get('reason')}", remedy)
     else:
-        yield unknown("setup", f"still at {document.get('step')}", "Wait for gpu-fabric-ready.service.")
+        yield unknown("setup", f"still at {step}", "Wait for gpu-fabric-ready.service.")
+
+
+def _steps_before(host: Host, step: str) -> Result:
+    """This very check is a step of the setup: it waits for itself nowhere, and looks at the steps before it."""
+    states = {
+        path.rpartition("/")[2].removesuffix(".json"): str((read_object(host, path) or {}).get("state"))
+        for path in host.glob(f"{paths.STEPS}/*.json")
+    }
+    before = {name: state for name, state in states.items() if name < step}
+    open_ = [f"{name} is {state}" for name, state in before.items() if state not in ("ok", "skipped")]
+    if open_ or not before:
+        what = "; ".join(open_) or f"nothing is known of the steps before {step}"
+        return unknown("setup", what, f"Compare with the status files in {paths.STEPS}.")
+    return passed("setup", f"{len(before)} steps before {step} are through; this check is that step's")

@@ -54,10 +54,15 @@ def _efa(host: Host) -> dict[str, str]:
 def _azure(host: Host) -> dict[str, str]:
     try:
         listed = json.loads(host.read("/opt/azurehpc/component_versions.txt") or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(listed, dict):
         return {}
     names = {"NCCL": "nccl", "CUDA": "cuda"}
-    return {names[key]: str(value) for key, value in listed.items() if key in names}
+    found = {
+        names[key]: re.match(r"\d+(?:\.\d+)+", str(value)) for key, value in listed.items() if key in names
+    }
+    return {name: match[0] for name, match in found.items() if match}
 
 
 def _nccl(host: Host) -> str | None:

@@ -12,8 +12,11 @@ import pytest
 from gpu_fabric.nccl import paths
 from gpu_fabric.nccl.hardware import load_sizes
 from gpu_fabric.nccl.hardware.plain import plain_sizes
+from gpu_fabric.nccl.preflight import node as node_checks
+from gpu_fabric.nccl.preflight.host import Host
 from gpu_fabric.nccl.preflight.result import (
     Report,
+    Result,
     State,
     passed,
     summary,
@@ -401,8 +404,8 @@ def test_what_is_broken_is_named_with_what_to_do(tmp_path: Path, broken: Broken)
 
 def test_a_partition_other_than_the_clusters_fails_and_ports_must_share_one(tmp_path: Path) -> None:
     node = healthy(tmp_path, NDV5)
-    assert "partition-key" not in node.fails(partition="0x8023")
-    wrong = node.fails(partition="0x8001")["partition-key"]
+    assert "partition-key" not in node.fails(partition=0x8023)
+    wrong = node.fails(partition=0x8001)["partition-key"]
     assert wrong.what.endswith("partition 0x8023, and the cluster's is 0x8001")
     port_in("0x8001", 5)(node)
     assert "the ports are in different partitions" in node.fails()["partition-key"].what
@@ -449,13 +452,17 @@ def test_the_lint_uses_the_nodes_real_versions(tmp_path: Path) -> None:
     assert "2.23" in found.what + found.remedy
 
 
-def test_the_first_words_of_a_check_that_breaks_are_kept_and_the_others_go_on(tmp_path: Path) -> None:
-    node = healthy(tmp_path, P5)
-    node.write(paths.READY, "not JSON")
-    report = node.report()
-    broken = next(result for result in report.results if result.check == "setup")
-    assert broken.state is State.UNKNOWN
-    assert broken.what.startswith("the check broke: JSONDecodeError")
+def test_the_first_words_of_a_check_that_breaks_are_kept_and_the_others_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def breaks(_host: Host) -> Result:
+        raise ValueError("what nobody thought of")
+
+    monkeypatch.setattr(node_checks, "check_clock", breaks)
+    report = healthy(tmp_path, P5).report()
+    broken = next(result for result in report.results if result.check == "clock")
+    assert (broken.state, report.exit_code) == (State.UNKNOWN, 2)
+    assert broken.what == "the check broke: ValueError: what nobody thought of"
     assert len(report.results) > 18
 
 
