@@ -1,4 +1,4 @@
-"""GPU nodes on both clouds and nothing between them."""
+"""GPU nodes on both clouds, and half a circuit between them: AWS's."""
 
 import pulumi_aws as aws
 from pulumi_azure_native import compute
@@ -10,4 +10,15 @@ compute.VirtualMachineScaleSet(
     sku={"name": "Standard_ND96isr_H100_v5", "capacity": 4},
     orchestration_mode="Uniform",
     single_placement_group=True,
+)
+connection = aws.directconnect.Connection("route-isolation-port", bandwidth="10Gbps", location="EqDC2")
+gateway = aws.directconnect.Gateway("route-isolation-gateway", amazon_side_asn="64512")
+aws.directconnect.PrivateVirtualInterface(
+    "route-isolation-interface",
+    connection_id=connection.id,
+    dx_gateway_id=gateway.id,
+    address_family="ipv4",
+    bgp_asn=65010,
+    vlan=100,
+    mtu=1500,
 )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from gpu_fabric.nccl.hardware import Cloud
-from gpu_fabric.policy.nodes import nodes_in, unversioned
+from gpu_fabric.nccl.paths import LIBRARY
+from gpu_fabric.policy.nodes import Node, nodes_in, unversioned
 from gpu_fabric.policy.rule import Parameters, Resource, Rule, Undecided, Verdicts, Violation
+from gpu_fabric.policy.user_data import UnreadableError, parts
 from gpu_fabric.policy.values import UNKNOWN, Network, items, look, network, overlap
 
 CIRCUIT_MTU = 1500
@@ -16,6 +19,8 @@ VPC, VIRTUAL_NETWORK = "aws:ec2/vpc:Vpc", "azure-native:network:VirtualNetwork"
 _EXPRESSROUTE = ("azure-native:network:ExpressRouteCircuit", "azure-native:network:ExpressRouteConnection")
 _AZURE_CONNECTION = "azure-native:network:VirtualNetworkGatewayConnection"
 _VPN = ("aws:ec2/vpnConnection:VpnConnection", "azure-native:network:VpnConnection")
+#: The program that a node gets only where it has routes to make (nccl/bootstrap).
+_ROUTES_STEP = f"{LIBRARY}/routes.py"
 _RDMA = network("172.16.0.0/16")
 _INTERNET = ("aws:ec2/internetGateway:InternetGateway", "aws:ec2/natGateway:NatGateway")
 
@@ -35,10 +40,16 @@ def blocks(resources: list[Resource], type_: str) -> list[tuple[Resource, Networ
 
 
 def _check(resources: list[Resource], parameters: Parameters) -> Verdicts:
-    clouds = {node.cloud for node in nodes_in(resources)}
-    if len(clouds) < 2 or parameters["separateClouds"]:
+    nodes = [*nodes_in(resources)]
+    if len({node.cloud for node in nodes}) < 2 or parameters["separateClouds"]:
         return
-    yield from _circuits(resources)
+    if parameters["requireCircuit"] or _joined(resources, nodes):
+        yield from _circuits(resources)
+    else:
+        yield Undecided(
+            "whether the nodes of the two clouds train together: nothing here leads from one cloud to the other. "
+            "Where they do, declare the circuit; where they never do, set the rule's parameter `separateClouds`"
+        )
     yield from _virtual_interfaces(resources)
     if not parameters["allowVpn"]:
         yield from _vpn(resources)
@@ -46,9 +57,22 @@ def _check(resources: list[Resource], parameters: Parameters) -> Verdicts:
     yield from _overlaps(resources)
 
 
-def _circuits(resources: list[Resource]) -> Verdicts:
-    aws = any(each.type.startswith("aws:directconnect/") for each in resources)
-    azure = any(
+def _joined(resources: list[Resource], nodes: list[Node]) -> bool:
+    """Whether something leads from one cloud to the other: a part of a circuit, a VPN, or a node's own routes."""
+    return (
+        _has_direct_connect(resources)
+        or _has_expressroute(resources)
+        or any(True for _ in _vpns(resources))
+        or any(map(_routes_to_the_other_cloud, nodes))
+    )
+
+
+def _has_direct_connect(resources: list[Resource]) -> bool:
+    return any(each.type.startswith("aws:directconnect/") for each in resources)
+
+
+def _has_expressroute(resources: list[Resource]) -> bool:
+    return any(
         unversioned(each.type) in _EXPRESSROUTE
         or (
             unversioned(each.type) == _AZURE_CONNECTION
@@ -56,9 +80,24 @@ def _circuits(resources: list[Resource]) -> Verdicts:
         )
         for each in resources
     )
-    lacking = [
-        name for there, name in ((aws, "AWS Direct Connect"), (azure, "Azure ExpressRoute")) if not there
-    ]
+
+
+def _routes_to_the_other_cloud(node: Node) -> bool:
+    """Whether the node's start-up data is ours and makes routes to the other cloud; not where it cannot be read."""
+    try:
+        return isinstance(node.user_data, str) and any(
+            part.path == _ROUTES_STEP for part in parts(node.user_data)
+        )
+    except UnreadableError:
+        return False
+
+
+def _circuits(resources: list[Resource]) -> Verdicts:
+    there = {
+        "AWS Direct Connect": _has_direct_connect(resources),
+        "Azure ExpressRoute": _has_expressroute(resources),
+    }
+    lacking = [name for name, has in there.items() if not has]
     if lacking:
         yield Violation(
             f"The stack has GPU nodes on both clouds and no {' and no '.join(lacking)}.",
@@ -82,18 +121,22 @@ def _virtual_interfaces(resources: list[Resource]) -> Verdicts:
             )
 
 
-def _vpn(resources: list[Resource]) -> Verdicts:
+def _vpns(resources: list[Resource]) -> Iterator[Resource]:
     for resource in resources:
         type_ = unversioned(resource.type)
-        over_internet = type_ in _VPN or (
+        if type_ in _VPN or (
             type_ == _AZURE_CONNECTION and look(resource.props, "connectionType") == "IPsec"
+        ):
+            yield resource
+
+
+def _vpn(resources: list[Resource]) -> Verdicts:
+    for resource in _vpns(resources):
+        yield Violation(
+            f"{resource.name} is a VPN over the internet beside the circuit.",
+            "remove it, or set the rule's parameter `allowVpn` where it is the planned way when the circuit fails.",
+            resource.urn,
         )
-        if over_internet:
-            yield Violation(
-                f"{resource.name} is a VPN over the internet beside the circuit.",
-                "remove it, or set the rule's parameter `allowVpn` where it is the planned way when the circuit fails.",
-                resource.urn,
-            )
 
 
 def _internet_routes(resources: list[Resource]) -> Verdicts:
@@ -165,13 +208,19 @@ RULES = (
         name="route-isolation",
         summary="Traffic between the GPU nodes of two clouds stays on a private circuit.",
         why="Gradients are the model. Over the internet they are also slow and arrive out of order. A packet larger "
-        "than what every hop carries is lost without a word.",
+        "than what every hop carries is lost without a word. A circuit is demanded where something leads from one "
+        "cloud to the other: a half of a circuit, a VPN, or routes in a node's start-up data. Two clusters without "
+        "any way between them are said to be undecided, for no program tells whether they train together.",
         source="AWS Direct Connect User Guide, set-jumbo-frames-vif.html; azure-docs, expressroute-faqs.md",
         check_stack=_check,
         parameters={
             "separateClouds": {
                 **_FLAG,
                 "description": "The clusters of this stack never train together: no circuit is needed.",
+            },
+            "requireCircuit": {
+                **_FLAG,
+                "description": "Demand a circuit of every stack with GPU nodes on both clouds.",
             },
             "allowVpn": {**_FLAG, "description": "A VPN over the internet is the planned second way."},
         },

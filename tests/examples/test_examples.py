@@ -21,17 +21,12 @@ EXAMPLES = sorted(
     }
 )
 
-#: Examples with two clusters that do not train together.
-SEPARATE = {"two-clouds"}
-
 
 @pytest.mark.engine
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_an_example_previews_and_violates_no_mandatory_policy(name: str, tmp_path: Path) -> None:
     line = [sys.executable, "-m", "gpu_fabric.engine", "preview", "--project", str(ROOT / "examples" / name)]
     line += ["--folder", str(tmp_path / "simulation"), "--", "--policy-pack", str(ROOT / "policy")]
-    if name in SEPARATE:
-        line += ["--policy-pack-config", str(ROOT / "policy" / "separate-clouds.json")]
     done = subprocess.run(
         line,
         cwd=ROOT,

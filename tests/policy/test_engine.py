@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-import time
+import shutil
+from pathlib import Path
 
 import pytest
 
+from benchmarks import policy
 from gpu_fabric.policy.pack import RULES
 from tests.policy.verdicts import PROGRAMS
 from tests.simulated import ROOT, SimulatedStack
@@ -55,14 +57,47 @@ def test_every_program_that_fails_ends_the_preview_with_its_rules_message(simula
         assert f"See docs/policy.md#{rule.name}" in lines
 
 
-def test_no_program_that_passes_is_blamed_by_its_own_rule(simulated: SimulatedStack) -> None:
+#: Our rules, each of which looks at the resources of its own program alone: what a pack of that rule alone would say.
+EACH_ON_ITS_OWN = """\
+from dataclasses import replace
+
+from pulumi_policy import PolicyPack
+
+from gpu_fabric.policy.pack import RULES
+from gpu_fabric.policy.rule import policy_of
+
+
+def alone(rule):
+    def check(resource, parameters):
+        return rule.check(resource, parameters) if resource.name.startswith(rule.name) else iter(())
+
+    def check_stack(resources, parameters):
+        return rule.check_stack([one for one in resources if one.name.startswith(rule.name)], parameters)
+
+    return replace(rule, check=rule.check and check, check_stack=rule.check_stack and check_stack)
+
+
+PolicyPack("alone", [policy_of(alone(rule)) for rule in RULES])
+"""
+
+
+def test_every_program_that_passes_passes_its_own_rule_and_the_one_that_fails_does_not(
+    simulated: SimulatedStack, tmp_path: Path
+) -> None:
+    pack = tmp_path / "pack"
+    pack.mkdir()
+    (pack / "PulumiPolicy.yaml").write_text("runtime: python\nversion: 0.1.0\n")
+    (pack / "__main__.py").write_text(EACH_ON_ITS_OWN)
     names = [rule.name for rule in RULES]
     bundle(simulated, "passes", names)
-    done = simulated.run("preview", *PACK)
-    said = blamed(done.stdout)
-    # The programs show one thing each, so that other rules blame them.
-    assert said, done.stdout + done.stderr
-    assert [one for one in said if one[2].startswith(one[1]) or one[1] == OF_THE_STACK] == []
+    done = simulated.run("preview", "--policy-pack", str(pack))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert blamed(done.stdout) == set()
+    assert "alone@v0.1.0" in done.stdout
+    bundle(simulated, "fails", names)
+    done = simulated.run("preview", "--policy-pack", str(pack))
+    assert done.returncode != 0
+    assert {rule for _, rule, _ in blamed(done.stdout)} == set(names)
 
 
 def test_levels_and_parameters_come_from_a_configuration_file(simulated: SimulatedStack) -> None:
@@ -89,16 +124,20 @@ def test_a_parameter_of_the_wrong_kind_is_refused_by_the_schema(simulated: Simul
     assert "allowedPorts" in done.stdout + done.stderr
 
 
-def test_the_dev_stack_passes_and_the_pack_adds_at_most_two_seconds(simulated: SimulatedStack) -> None:
-    aws = {"zone": "us-east-1a", "instanceType": "p5.48xlarge", "nodes": 4}
-    simulated.configure({"aws": aws})
-    simulated.ok("preview")
+def test_the_repositorys_own_stack_passes_the_pack_and_says_what_it_cannot_know(
+    simulated: SimulatedStack,
+) -> None:
+    shutil.copy(ROOT / "Pulumi.dev.yaml", simulated.project)
+    done = simulated.run("preview", *PACK)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = blamed(done.stdout)
+    assert {level for level, _, _ in said} == {"advisory"}
+    assert OF_THE_STACK in {rule for _, rule, _ in said}
+    assert "nothing here leads from one cloud to the other" in done.stdout
 
-    def seconds(*arguments: str) -> float:
-        start = time.monotonic()
-        simulated.ok("preview", *arguments)
-        return time.monotonic() - start
 
-    pairs = [(seconds(), seconds(*PACK)) for _ in range(2)]
-    plain, checked = min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
-    assert checked - plain <= 2, f"{plain:.1f} s without the pack, {checked:.1f} s with it"
+def test_the_pack_adds_at_most_two_seconds_to_the_repositorys_own_stack() -> None:
+    found = policy.measure(1, nothing=False)
+    # Of CPU time: what else the machine does is in the time on the clock.
+    added = found["gpu-fabric"].cpu - found["none"].cpu
+    assert added <= 2, found

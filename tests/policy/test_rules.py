@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 from pathlib import Path
 
 import pytest
 
+from gpu_fabric.nccl.bootstrap import CrossCloudRoutes, Setup, cloud_config, user_data
+from gpu_fabric.nccl.environment import environment
 from gpu_fabric.policy.pack import RULES
 from tests.policy.verdicts import PROGRAMS, ask, run
 
@@ -172,6 +175,48 @@ def test_a_size_without_a_fast_fabric_is_no_business_of_the_pack(tmp_path: Path)
     for rule in RULES:
         found = ask(rule.name, web)
         assert (found.violations, found.unknown) == ([], []), rule.name
+
+
+def two_clouds(tmp_path: Path, more: str = "", user_data: str = "") -> list:
+    text = (PROGRAMS / "route-isolation.fails.py").read_text().partition("connection = ")[0] + more
+    given = f", user_data={user_data!r}" if user_data else ""
+    return program(
+        tmp_path, text.replace('instance_type="p5.48xlarge"', f'instance_type="p5.48xlarge"{given}')
+    )
+
+
+def test_two_clouds_without_a_way_between_them_are_neither_passed_nor_refused(tmp_path: Path) -> None:
+    found = ask("route-isolation", two_clouds(tmp_path))
+    assert found.violations == []
+    assert found.unknown == [
+        "unknown, so not passed: whether the nodes of the two clouds train together: nothing here leads from one cloud "
+        "to the other. Where they do, declare the circuit; where they never do, set the rule's parameter "
+        "`separateClouds`"
+    ]
+    assert ask("route-isolation", two_clouds(tmp_path), {"separateClouds": True}).unknown == []
+
+
+NO_CIRCUIT = "The stack has GPU nodes on both clouds and no AWS Direct Connect and no Azure ExpressRoute."
+
+
+def test_a_pack_can_demand_a_circuit_of_every_stack_with_two_clouds(tmp_path: Path) -> None:
+    (message,) = ask("route-isolation", two_clouds(tmp_path), {"requireCircuit": True}).violations
+    assert message.splitlines()[0] == NO_CIRCUIT
+
+
+def test_a_vpn_or_routes_in_a_nodes_start_up_data_say_that_the_clouds_are_joined(tmp_path: Path) -> None:
+    tunnel = "aws.ec2.VpnConnection('tunnel', customer_gateway_id='cgw-1', type='ipsec.1')\n"
+    assert [
+        message.splitlines()[0] for message in ask("route-isolation", two_clouds(tmp_path, tunnel)).violations
+    ] == [
+        NO_CIRCUIT,
+        "tunnel is a VPN over the internet beside the circuit.",
+    ]
+    routes = CrossCloudRoutes(("10.200.0.0/16",), bandwidth_mbps=10_000, rtt_ms=2)
+    config = cloud_config("p5.48xlarge", environment=environment("p5.48xlarge"), setup=Setup(routes=routes))
+    joined = two_clouds(tmp_path, user_data=base64.b64encode(user_data(config)).decode())
+    (message,) = ask("route-isolation", joined).violations
+    assert message.splitlines()[0] == NO_CIRCUIT
 
 
 def test_jumbo_frames_on_the_circuit_a_vpn_and_an_overlap_are_each_named(tmp_path: Path) -> None:
