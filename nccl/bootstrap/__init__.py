@@ -5,9 +5,10 @@ readable in it, because one gzip over everything is smaller than gzip and base64
 """
 
 from gpu_fabric.nccl.bootstrap.eks import EKS_USER_DATA_LIMIT, eks_user_data
-from gpu_fabric.nccl.bootstrap.files import BootstrapInputError, NodeFile, bare, entrypoint, node_files
+from gpu_fabric.nccl.bootstrap.files import BootstrapInputError, NodeFile, entrypoint, node_files
 from gpu_fabric.nccl.bootstrap.plan import CrossCloudRoutes, Setup
 from gpu_fabric.nccl.bootstrap.render import cloud_config
+from gpu_fabric.nccl.bootstrap.shipped import bare
 from gpu_fabric.nccl.bootstrap.size import (
     AZURE_CUSTOM_DATA_LIMIT,
     EC2_USER_DATA_LIMIT,

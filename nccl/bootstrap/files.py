@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import hashlib
 from dataclasses import dataclass
@@ -91,40 +90,6 @@ def node_text(name: str) -> str:
 def entrypoint() -> str:
     """The text of `gpu-fabric-entrypoint`."""
     return node_text("gpu-fabric-entrypoint")
-
-
-def bare(text: str) -> str:
-    """A shell or Python file of ours without comments and blank lines: what start-up data has room for.
-
-    Comments that stand on a line of their own go, except the first line; docstrings of Python go too, and half of its
-    indentation. The texts that this is for have no `#` or blanks at the start of a line inside a string; tests hold
-    that they mean the same, and run them.
-    """
-    lines = text.splitlines()
-    python = "python" in lines[0] or text.startswith('"""')
-    gone = _docstring_lines(text) if python else set()
-    kept = [
-        _narrower(line) if python else line
-        for number, line in enumerate(lines, 1)
-        if line.strip() and number not in gone and (number == 1 or not line.lstrip().startswith("#"))
-    ]
-    return "\n".join(kept) + "\n"
-
-
-def _narrower(line: str) -> str:
-    code = line.lstrip(" ")
-    return " " * ((len(line) - len(code)) // 4 * 2) + code
-
-
-def _docstring_lines(text: str) -> set[int]:
-    """Lines of every docstring that is not the only thing its body says."""
-    found: set[int] = set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node):
-            first = node.body[0]
-            if len(node.body) > 1 and first.end_lineno is not None:
-                found.update(range(first.lineno, first.end_lineno + 1))
-    return found
 
 
 def _catalog_topology(row: NodeSize) -> str:

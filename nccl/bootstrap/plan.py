@@ -117,11 +117,21 @@ def plan(row: NodeSize, environment: Environment, written: Sequence[NodeFile], s
             if step["do"] in WAITING:
                 step.update(seconds=setup.patience_seconds, within=setup.patience_seconds + 60)
     modules = tuple(dict.fromkeys(step["do"] for step in steps if step["do"] in MODULES))
-    document: dict[str, Any] = {"size": row.name, "steps": steps}
+    # The runner takes a step's name for what it does.
+    named = [
+        {key: value for key, value in step.items() if (key, value) != ("do", step["name"])} for step in steps
+    ]
+    document: dict[str, Any] = {"steps": named}
     if setup.tag:
         document["tag"] = row.cloud.value
         modules += ("tag",)
     return Plan(document, modules, tuple(_image(environment, setup).get("before", ())))
+
+
+def traits(row: NodeSize, environment: Environment, setup: Setup) -> frozenset[str]:
+    """Names of the marked regions of our programs that this node needs; see `shipped`."""
+    counts_by = "libfabric" if _image(environment, setup).get("libfabric", True) else "kernel"
+    return frozenset((row.cloud.value, row.fabric.value, counts_by))
 
 
 WAITING: Final = ("services", "gpus", "efa", "infiniband")
@@ -172,7 +182,7 @@ def _steps(
         else _skipped("limits", "not asked for")
     )
     yield _scratch(row, table, image, setup)
-    yield {"name": "files", "do": "files", "sums": {file.path: file.sha256[:12] for file in written}}
+    yield {"name": "files", "do": "files", "sums": {file.path: file.sha256[:8] for file in written}}
     if any(file.path == paths.TOPOLOGY for file in written):
         active = environment.values.get("NCCL_TOPO_FILE") == paths.TOPOLOGY
         yield {"name": "topology", "do": "topology", "path": paths.TOPOLOGY, "active": active}

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from gpu_fabric import __version__
 from gpu_fabric.nccl import paths
-from gpu_fabric.nccl.bootstrap.files import NodeFile, bare, node_files, node_text
-from gpu_fabric.nccl.bootstrap.plan import Setup, plan
+from gpu_fabric.nccl.bootstrap.files import NodeFile, node_files, node_text
+from gpu_fabric.nccl.bootstrap.plan import Setup, plan, traits
+from gpu_fabric.nccl.bootstrap.shipped import bare
 from gpu_fabric.nccl.environment import Environment
 from gpu_fabric.nccl.hardware import NodeSize, get_size
 
@@ -39,14 +40,15 @@ def cloud_config(
     row = size if isinstance(size, NodeSize) else get_size(size)
     setup = Setup() if setup is None else setup
     setup = replace(setup, commands_after=(*setup.commands_after, *extra_commands))
+    kept = traits(row, environment, setup)
     written = [
-        file if file.path == paths.TOPOLOGY else replace(file, content=bare(file.content))
+        file if file.path == paths.TOPOLOGY else replace(file, content=bare(file.content, kept))
         for file in node_files(row, environment=environment, topology_xml=topology_xml)
         if setup.entrypoint or file.path != paths.ENTRYPOINT
     ]
     steps = plan(row, environment, written, setup)
     programs = [
-        NodeFile(f"{paths.LIBRARY}/{name}.py", bare(node_text(f"setup/{name}.py")))
+        NodeFile(f"{paths.LIBRARY}/{name}.py", bare(node_text(f"setup/{name}.py"), kept))
         for name in ("setup", *steps.modules)
     ]
     waits = _templates().get_template("before.conf.j2").render(runner=paths.SETUP)
@@ -58,7 +60,6 @@ def cloud_config(
         .render(
             version=__version__,
             size=row.name,
-            fabric=row.fabric.value,
             packages=list(packages),
             # The last file makes systemd want the unit at every boot, so it comes when the rest is there.
             files=[

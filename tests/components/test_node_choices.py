@@ -94,7 +94,7 @@ def test_scratch_goes_where_the_user_wants_it_or_nowhere(cluster: Callable[..., 
 @BOTH
 def test_container_runtimes_get_our_files_when_asked(cluster: Callable[..., Recording]) -> None:
     found = cluster(bootstrap={"containers": True})
-    assert steps(found)["containers"] == {"name": "containers", "do": "containers"}
+    assert steps(found)["containers"] == {"name": "containers"}
     assert f"{paths.LIBRARY}/containers.py" in start_up_data(found)
 
 

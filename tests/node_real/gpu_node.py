@@ -84,6 +84,8 @@ class GpuNode:
         root.program("/usr/local/bin/fi_info", _fi_info(size.fabric_ports))
         root.program("/usr/local/bin/ibstat", "exit 0\n")
         root.program("/usr/local/bin/docker", "exit 0\n")
+        # What a transient unit runs, run at once.
+        root.program("/usr/local/bin/systemd-run", 'while [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"\n')
         root.write("/usr/local/bin/systemctl", f"#!/usr/bin/python3 -S\n{_SYSTEMCTL}", 0o755)
         root.write("/usr/lib/python3.11/sitecustomize.py", _CUSTOMIZE)
         for unit in ("nvidia-fabricmanager", "nvidia-persistenced", "sku-customizations", "openibd"):

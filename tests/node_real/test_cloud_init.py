@@ -309,6 +309,28 @@ def test_scratch_survives_a_missing_disk_and_says_that_it_is_degraded(node: GpuN
         node.root.run("rm", "-rf", "/sys/block/md127")
 
 
+def test_the_state_is_written_to_the_instances_own_tag_whether_ready_or_failed(tmp_path: Path) -> None:
+    size = "p5.48xlarge"
+    setup = Setup(tag=True, patience_seconds=0)
+    with isolated_root(tmp_path, needs=("cloud-init",)) as root:
+        node = GpuNode(root, get_size(size)).install()
+        root.program("/usr/local/bin/aws", 'printf "%s|" "$@" >>/aws.log; echo >>/aws.log\n')
+        node.seed(user_data(text_of(size, setup)))
+        assert node.cloud_init() == "status: done"
+        assert node.start_unit() == 0
+        # The id is what cloud-init itself answers; NoCloud has no region.
+        create = "ec2|create-tags|--region|null|--resources|i-1|--tags|Key=gpu-fabric:state,Value="
+        assert (root.read("/aws.log") or "").splitlines()[-1] == f'{create}"ready"|'
+        root.run("rm", "/units/nvidia-fabricmanager.service")
+        assert node.start_unit() == 1
+        last = (root.read("/aws.log") or "").splitlines()[-1]
+        assert last == (
+            f'{create}"failed at 010-services: nvidia-fabricmanager.service does not exist: is this the GPU image of '
+            'the cloud "|'
+        )
+        assert node.readiness["state"] == "failed"
+
+
 def test_a_plan_that_cannot_be_read_is_a_failure_of_its_own(node: GpuNode) -> None:
     node.root.run("sh", "-c", "cp /etc/gpu-fabric/setup.json /kept; echo { >/etc/gpu-fabric/setup.json")
     try:
@@ -330,6 +352,6 @@ def test_routes_without_a_way_out_fail_with_what_to_give(tmp_path: Path) -> None
         assert node.cloud_init() == "status: error"
         assert node.readiness["step"].endswith("-routes")
         assert node.readiness["reason"] == (
-            "no default route, so the way to the other cloud is unknown: give `gateway` and `device`"
+            "there is no default route, and no `gateway` and `device` are given"
         )
         assert node.steps["scratch"] == "skipped"

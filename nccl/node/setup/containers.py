@@ -4,14 +4,14 @@ import json
 import os
 
 OURS = ("/etc/gpu-fabric", "/usr/local/bin/gpu-fabric-entrypoint")
-VARIABLES = ["NCCL_CONF_FILE=/etc/gpu-fabric/nccl.conf"]
+VARIABLE = "NCCL_CONF_FILE=/etc/gpu-fabric/nccl.conf"
 READ_ONLY = ["ro", "nosuid", "nodev", "bind"]
 MOUNTS = [{"hostPath": path, "containerPath": path, "options": READ_ONLY} for path in OURS]
 # Container Device Interface: Docker, containerd, CRI-O and podman all take `--device gpu-fabric.io/node=files`.
 CDI = {
     "cdiVersion": "0.5.0",
     "kind": "gpu-fabric.io/node",
-    "devices": [{"name": "files", "containerEdits": {"env": VARIABLES, "mounts": MOUNTS}}],
+    "devices": [{"name": "files", "containerEdits": {"env": [VARIABLE], "mounts": MOUNTS}}],
 }
 DOCKER = "/etc/docker/daemon.json"
 
@@ -24,25 +24,23 @@ def docker(host):
     ulimits = settings.setdefault("default-ulimits", {})
     ulimits["memlock"] = {"Name": "memlock", "Soft": -1, "Hard": -1}
     settings.setdefault("features", {}).setdefault("cdi", True)
-    if not host.put(DOCKER, json.dumps(settings, indent=1) + "\n"):
-        return "docker"
-    if host.run("docker", "ps", "--quiet", check=False).strip():
-        return "docker (after its next restart: containers are running)"
-    host.run("systemctl", "try-restart", "docker.service")
+    if host.put(DOCKER, json.dumps(settings, indent=1) + "\n"):
+        if host.run("docker", "ps", "--quiet", check=False).strip():
+            return "docker, after its next restart"
+        host.run("systemctl", "try-restart", "docker.service")
     return "docker"
 
 
 def run(host):
     done = []
-    runtimes = [name for name in ("docker", "nerdctl", "crio", "podman", "enroot") if host.has(name)]
-    if not runtimes:
+    if not any(map(host.has, ("docker", "nerdctl", "crio", "podman", "enroot"))):
         raise host.Skip("no container runtime here")
     host.put("/etc/cdi/gpu-fabric.json", json.dumps(CDI, indent=1) + "\n")
-    if "docker" in runtimes:
+    if host.has("docker"):
         done.append(docker(host))
     if os.path.isdir("/etc/enroot/mounts.d"):
         rows = [f"{path} {path} none x-create=auto,bind,ro,nosuid,nodev\n" for path in OURS]
         host.put("/etc/enroot/mounts.d/50-gpu-fabric.fstab", "".join(rows))
-        host.put("/etc/enroot/environ.d/50-gpu-fabric.env", "".join(f"{line}\n" for line in VARIABLES))
+        host.put("/etc/enroot/environ.d/50-gpu-fabric.env", VARIABLE + "\n")
         done.append("enroot")
     return ", ".join([*done, "CDI device gpu-fabric.io/node=files"])

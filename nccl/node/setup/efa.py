@@ -5,13 +5,17 @@ import os
 import re
 import shutil
 
-DRIVERS = "/sys/class/infiniband/*/device/driver"
 
-
+# [libfabric]
 def opened(host):
     """Not what sysfs lists: Blackwell nodes have RDMA cards there that are not EFA."""
     shown = host.run(shutil.which("fi_info") or "/opt/amazon/efa/bin/fi_info", "-p", "efa", check=False)
     return len(set(re.findall(r"^\s*domain: (\S+?)(?:-(?:rdm|dgrm))?$", shown, re.M)))
+
+
+# [/libfabric]
+# [kernel]
+DRIVERS = "/sys/class/infiniband/*/device/driver"
 
 
 def bound():
@@ -19,6 +23,7 @@ def bound():
     return sum(os.path.basename(os.path.realpath(each)) == "efa" for each in glob.glob(DRIVERS))
 
 
+# [/kernel]
 def run(host, count, pages, libfabric=True, seconds=900):
     def look():
         found, who = (opened(host), "fi_info") if libfabric else (bound(), "the kernel")
@@ -31,5 +36,5 @@ def run(host, count, pages, libfabric=True, seconds=900):
         host.run("sysctl", "-w", f"vm.nr_hugepages={pages}")
     have = int(host.read(path, "0"))
     if have < pages:
-        raise host.Fail(f"the kernel gave {have} of {pages} hugepages: its memory is in pieces, reboot")
+        raise host.Fail(f"the kernel gave {have} of {pages} hugepages: reboot")
     return f"{count} devices, {have} hugepages of 2 MiB"

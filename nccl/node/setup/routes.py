@@ -16,12 +16,9 @@ SYSCTL = "/proc/sys/net/"
 
 def default_route(host):
     """Gateway and device of the default route."""
-    rows = json.loads(host.run("ip", "-json", "-4", "route", "show", "default") or "[]")
-    if not rows:
-        raise host.Fail(
-            "no default route, so the way to the other cloud is unknown: give `gateway` and `device`"
-        )
-    return rows[0].get("gateway"), rows[0]["dev"]
+    for row in json.loads(host.run("ip", "-json", "-4", "route", "show", "default") or "[]"):
+        return row.get("gateway"), row["dev"]
+    raise host.Fail("there is no default route, and no `gateway` and `device` are given")
 
 
 def set_sysctl(host, before, name, value):
@@ -55,10 +52,9 @@ def run(host, prefixes, mtu, mss, bandwidth_mbps, rtt_ms, gateway=None, device=N
     if gateway is None or device is None:
         found = default_route(host)
         gateway, device = gateway or found[0], device or found[1]
-    bbr = "bbr" in host.read(SYSCTL + "ipv4/tcp_available_congestion_control")
-    if not bbr and host.has("modprobe"):
+    if host.has("modprobe"):
         host.run("modprobe", "tcp_bbr", check=False)
-        bbr = "bbr" in host.read(SYSCTL + "ipv4/tcp_available_congestion_control")
+    bbr = "bbr" in host.read(SYSCTL + "ipv4/tcp_available_congestion_control")
     for prefix in set(before.get("prefixes", ())) - set(prefixes):
         host.run("ip", "route", "del", prefix, "proto", "static", check=False)
     before["prefixes"] = list(prefixes)
@@ -72,7 +68,7 @@ def run(host, prefixes, mtu, mss, bandwidth_mbps, rtt_ms, gateway=None, device=N
         host.put(NETWORKD, "[Network]\nManageForeignRoutes=no\n")
     set_sysctl(host, before, "ipv4/tcp_mtu_probing", "1")
     buffers(host, before, min(2 * int(bandwidth_mbps * rtt_ms * 125), 2**30))
-    notes = ["BBR" if bbr else "no BBR in this kernel"]
+    notes = ["BBR" if bbr else "no BBR"]
     if bbr:
         set_sysctl(host, before, "core/default_qdisc", "fq")
     # The routes' own segment size does not reach packets that are forwarded for containers.
@@ -83,15 +79,10 @@ def run(host, prefixes, mtu, mss, bandwidth_mbps, rtt_ms, gateway=None, device=N
             f"chain {hook} {{ type filter hook {hook} priority mangle; {'; '.join(rules)}; }}\n"
             for hook in ("forward", "postrouting")
         )
-        host.run(
-            "nft",
-            "-f",
-            "-",
-            stdin=f"table ip {TABLE} {{}}\ndelete table ip {TABLE}\ntable ip {TABLE} {{\n{hooks}}}\n",
-        )
+        host.run("nft", "-f", "-", stdin=f"{CLEAR}table ip {TABLE} {{\n{hooks}}}\n")
     else:
-        notes.append("no nft: the segment size of forwarded packets is not clamped")
-    return f"{len(prefixes)} prefixes at {mtu} via {gateway or 'the link'} on {device}; " + ", ".join(notes)
+        notes.append("no nft, so forwarded packets are not clamped")
+    return f"{', '.join(prefixes)}: {mtu} bytes on {device}, " + ", ".join(notes)
 
 
 def undo(host):
@@ -106,4 +97,4 @@ def undo(host):
     for path in (STATE, NETWORKD):
         if os.path.exists(path):
             os.unlink(path)
-    return "the routes to the other cloud are gone, and the kernel's settings are as before"
+    return "the routes are gone, and the kernel's settings are as before"

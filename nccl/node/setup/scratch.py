@@ -56,7 +56,7 @@ def run(host, mount, models, bytes, image_mount=None):
     if not mounted(host, mount):
         make(host, disks)
         if not mounted(host, mount):
-            raise host.Fail(f"the new file system cannot be mounted on {mount}")
+            raise host.Fail(f"{mount} cannot be mounted")
     os.chmod(mount, 0o1777)
     have = sum(disks.values())
     short = f", DEGRADED: {bytes / 1e12:.1f} TB expected" if have < 0.99 * bytes else ""

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Set this node up in numbered steps, and end ready or failed with the step named.
 
-    setup.py run | status | wait | stopped | undo STEP
+    setup.py run | status | wait | stopped | undo STEP | tag
 
 Started by gpu-fabric-ready.service at every boot: each step looks first and changes only what differs, so a run
 that was killed is simply run again. State: /run/gpu-fabric/ready.json (gone after a reboot), a status file a step
@@ -23,8 +23,6 @@ import time
 PLAN = "/etc/gpu-fabric/setup.json"
 STEPS, LOGS, RUN = "/var/lib/gpu-fabric/steps", "/var/log/gpu-fabric", "/run/gpu-fabric"
 READY = RUN + "/ready.json"
-BOOT = "/proc/sys/kernel/random/boot_id"
-OK, FAILED, SKIPPED = 0, 1, 3
 
 
 # Raised by a step with the reason: the node does not need it, or it cannot be done.
@@ -85,7 +83,7 @@ class Host:
 
 
 def digest(text):
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def command(host, run):
@@ -134,7 +132,7 @@ def gpus(host, count, seconds=900):
 def hold(host, patterns):
     """Keep drivers and kernel as the image has them: an upgrade of one alone breaks the GPUs."""
     if not host.has("apt-mark"):
-        raise Skip("no apt here: this image's repository pins its releases")
+        raise Skip("this image has no apt")
     shown = host.run("dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *patterns, check=False)
     names = set(re.findall("^(.+) installed$", shown, re.M)) - set(host.run("apt-mark", "showhold").split())
     if names:
@@ -163,8 +161,8 @@ def files(host, sums):
 
 def topology(host, path, active):
     """NCCL says at INFO level only that a topology file is absent, and fails hard on another version."""
-    if not re.match(r'\s*(<!--.*?-->\s*)*<system\s[^>]*version="1"', host.read(path), re.S):
-        raise Fail(f"{path} is missing, or is not a topology file of version 1")
+    if not re.search(r'<system\s[^>]*version="1"', host.read(path)):
+        raise Fail(f"{path} is no topology file of version 1")
     if not os.stat(path).st_mode & 4:
         raise Fail(f"{path} cannot be read by everybody")
     if active and f"\nNCCL_TOPO_FILE={path}\n" not in host.read("/etc/gpu-fabric/nccl.conf"):
@@ -176,14 +174,14 @@ def topology(host, path, active):
 
 
 def now():
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return time.strftime("%FT%TZ", time.gmtime())
 
 
-def record(host, document, row=None):
-    """The readiness file, and the status file of one step."""
-    for path, content in ((f"{STEPS}/{row and row['step']}.json", row), (READY, document)):
-        if content:
-            host.put(path, json.dumps(content, indent=1) + "\n")
+def record(host, *documents):
+    """The readiness file, which has all steps, and the status file of one step."""
+    for each in documents:
+        path = READY if "steps" in each else f"{STEPS}/{each['step']}.json"
+        host.put(path, json.dumps(each, indent=1) + "\n")
 
 
 def say(text):
@@ -196,34 +194,38 @@ def say(text):
         pass
 
 
-def attempt(step, path):
+def attempt(given, path):
     """Run one step as a process of its own, its output in its log; returns (state, reason)."""
     with open(path, "a+") as log:
         print("----", now(), file=log, flush=True)
         start = log.tell()
-        argv = [sys.executable, "-B", __file__, "step", json.dumps(step)]
+        argv = [sys.executable, "-B", __file__, "step", json.dumps(given)]
         try:
-            code = subprocess.call(argv, stdout=log, stderr=log, timeout=step.get("within", 960))
+            code = subprocess.call(argv, stdout=log, stderr=log, timeout=given.get("within", 960))
         except subprocess.TimeoutExpired as error:
             return "failed", f"took longer than {error.timeout} s"
         log.seek(start)
         last = log.read().strip().split("\n")[-1]
-    state = {OK: "ok", SKIPPED: "skipped"}.get(code, "failed")
-    return state, last[3:] or None if last[:2] == "=>" else last
+    said, _, reason = last.partition(" ")
+    if code == 0 or said == "failed:":
+        return said[:-1], reason or None
+    return "failed", last
 
 
-def one_step(host, text):
+def step(host, text):
     """The process of one step: its last line says what came of it."""
     given = json.loads(text)
-    function = globals().get(given.pop("do")) or importlib.import_module(json.loads(text)["do"]).run
-    for name in ("name", "within"):
-        given.pop(name, None)
+    name = given.pop("name")
+    name = given.pop("do", name)
+    given.pop("within", None)
+    function = globals().get(name) or importlib.import_module(name).run
     try:
-        print("=>", function(host, **given) or "")
-    except (Skip, Fail) as reason:
-        print("=>", " ".join(str(reason).split()))
-        return SKIPPED if isinstance(reason, Skip) else FAILED
-    return OK
+        print("ok:", function(host, **given) or "")
+    except Skip as reason:
+        print("skipped:", reason)
+    except Fail as reason:
+        print("failed:", *str(reason).split())
+        return 1
 
 
 def run(host):
@@ -231,15 +233,9 @@ def run(host):
         os.makedirs(folder, exist_ok=True)
     lock = open(RUN + "/lock", "w")
     fcntl.flock(lock, fcntl.LOCK_EX)
-    begin, boot = time.monotonic(), host.read(BOOT).strip()
-    document = {
-        "state": "running",
-        "step": "plan",
-        "reason": None,
-        "boot_id": boot,
-        "started": now(),
-        "steps": [],
-    }
+    begin = time.monotonic()
+    common = {"reason": None, "boot_id": host.read("/proc/sys/kernel/random/boot_id").strip()}
+    document = {"state": "running", "step": "plan", **common, "started": now(), "steps": []}
     try:
         plan = json.loads(host.read(PLAN))
     except ValueError as error:
@@ -247,37 +243,36 @@ def run(host):
         document.update(state="failed", reason=f"{PLAN}: {error}")
     for old in glob.glob(STEPS + "/*.json"):
         os.unlink(old)
-    for number, step in enumerate(plan["steps"], 1):
-        row = {
-            "step": f"{number * 10:03d}-{step['name']}",
-            "state": "pending",
-            "reason": None,
-            "boot_id": boot,
-        }
+    for number, given in enumerate(plan["steps"], 1):
+        row = {"step": f"{number * 10:03d}-{given['name']}", "state": "pending", **common}
         document["steps"].append(row)
-        record(host, None, row)
-    for row, step in zip(document["steps"], plan["steps"]):
+        record(host, row)
+    for row, given in zip(document["steps"], plan["steps"]):
         began = time.monotonic()
         row.update(state="running", started=now())
         document["step"] = row["step"]
         record(host, document, row)
-        row["state"], row["reason"] = attempt(step, f"{LOGS}/{row['step']}.log")
+        row["state"], row["reason"] = attempt(given, f"{LOGS}/{row['step']}.log")
         row["seconds"] = round(time.monotonic() - began, 2)
         record(host, document, row)
-        print(row["step"], row["state"], row["seconds"], "s", row["reason"] or "", flush=True)
+        print(row["step"], row["state"], row["reason"] or "", flush=True)
         if row["state"] == "failed":
             document.update(state="failed", reason=row["reason"])
             break
     if document["state"] == "running":
         document.update(state="ready", step=None)
-    document.update(finished=now(), seconds=round(time.monotonic() - begin, 2), size=plan.get("size"))
+    document.update(finished=now(), seconds=round(time.monotonic() - begin, 2))
     record(host, document)
-    where = f" at {document['step']}: {document['reason']}" if document["step"] else ""
-    say(f"gpu-fabric: {document['state']} in {document['seconds']} s{where}")
+    say(f"gpu-fabric: {document['state']} in {document['seconds']} s{where(document)}")
     if "tag" in plan:
-        document["tag"] = importlib.import_module("tag").put(host, plan["tag"], document["state"] + where)
-        record(host, document)
+        # A process of its own: no unit waits for the cloud, and a permission may take effect later than a boot.
+        tag = ("systemd-run", "--collect", "--unit=gpu-fabric-tag", sys.executable, "-B", __file__, "tag")
+        host.run(*tag, check=False)
     return int(document["state"] != "ready")
+
+
+def where(document):
+    return f" at {document['step']}: {document['reason']}" if document["step"] else ""
 
 
 def readiness(host):
@@ -301,7 +296,7 @@ def wait(host):
         if document.get("state") == "running":
             last = time.monotonic()
         if time.monotonic() - last > 60:
-            say("gpu-fabric: failed: nothing runs, see systemctl status gpu-fabric-ready.service")
+            say("gpu-fabric: failed: nothing runs: see journalctl -u gpu-fabric-ready")
             return 1
         time.sleep(0.2)
 
@@ -314,24 +309,23 @@ def stopped(host):
         for row in document["steps"]:
             if row["step"] == document["step"]:
                 row.update(state="failed", reason=document["reason"])
-                record(host, None, row)
+                record(host, row)
         record(host, document)
-        say(f"gpu-fabric: failed at {document['step']}: {document['reason']}")
-    return 0
+        say(f"gpu-fabric: failed{where(document)}")
 
 
-def undo(host, step):
-    print(importlib.import_module(step).undo(host))
-    return 0
+def undo(host, name):
+    print(importlib.import_module(name).undo(host))
+
+
+def tag(host):
+    def state():
+        document = readiness(host)
+        return document["state"] + where(document)
+
+    print(importlib.import_module("tag").put(host, json.loads(host.read(PLAN))["tag"], state))
 
 
 if __name__ == "__main__":
-    commands = {
-        "run": run,
-        "status": status,
-        "wait": wait,
-        "stopped": stopped,
-        "undo": undo,
-        "step": one_step,
-    }
+    commands = {each.__name__: each for each in (run, status, wait, stopped, undo, step, tag)}
     sys.exit(commands[sys.argv[1]](Host(), *sys.argv[2:]))

@@ -70,7 +70,7 @@ def test_a_node_whose_setup_failed_does_not_join_the_cluster() -> None:
     text = rendered("p5.48xlarge")
     assert files(text)[JOIN] == f"[Service]\nExecStartPre=/usr/bin/python3 -B {paths.SETUP} wait\n"
     config = yaml.safe_load(parts(text)["text/cloud-config"])
-    assert config["runcmd"][0] == ["systemctl", "daemon-reload"]
+    assert config["runcmd"][0] == "systemctl daemon-reload"
 
 
 def test_nothing_waits_for_what_the_image_brings_after_the_node_has_joined() -> None:

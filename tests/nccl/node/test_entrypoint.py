@@ -152,7 +152,7 @@ def test_a_value_that_the_job_has_set_stays(node: Node) -> None:
 def test_verbosity_one_says_what_and_two_says_why(node: Node) -> None:
     node.install("p5.48xlarge").with_efa(32)
     once, twice = node.run("-v"), node.run("-vv")
-    assert "fabric found: efa (32 devices)" in once.said
+    assert "fabric: efa (32 devices)" in once.said
     assert "set  NCCL_SOCKET_IFNAME=^docker,lo,veth" in once.said
     assert "Bridges of containers are excluded" not in once.said
     assert "Bridges of containers are excluded" in twice.said
@@ -170,7 +170,7 @@ def test_a_node_without_its_efa_is_refused_with_a_code_of_its_own(node: Node) ->
     ran = node.install("p5.48xlarge").without_efa().run()
     assert (ran.code, ran.output) == (NO_FABRIC, "")
     assert "p5.48xlarge must have EFA, and 'fi_info -p efa' lists no device" in ran.said
-    assert "NCCL would go on over TCP sockets. Nothing was started." in ran.said
+    assert "Nothing was started: NCCL would use TCP sockets." in ran.said
 
 
 def test_a_node_without_fi_info_is_refused_as_one_without_efa(node: Node) -> None:

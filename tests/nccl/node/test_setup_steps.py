@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 import pytest
 
+from gpu_fabric.nccl.paths import STATE_TAG
+
 SETUP = Path(__file__).parents[3] / "nccl" / "node" / "setup"
 VM = "/subscriptions/s/resourceGroups/rg/providers/Microsoft.Compute/virtualMachines/n"
 
@@ -54,27 +56,24 @@ class Cloud(BaseHTTPRequestHandler):
     """The metadata services, and Azure Resource Manager."""
 
     asked: ClassVar[list[tuple[str, str, str]]] = []
+    refuse: ClassVar[int] = 0
+    """How many times the role is not there yet."""
 
     def answer(self) -> None:
         length = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(length).decode()
         self.asked.append((self.command, self.path, body))
-        secret = (
-            self.headers.get("X-aws-ec2-metadata-token") == "imds" or self.headers.get("Metadata") == "true"
-        )
+        secret = self.headers.get("Metadata") == "true"
         bearer = self.headers.get("Authorization") == "Bearer azure-token"
-        texts = {
-            "/latest/api/token": "imds",
-            "/latest/meta-data/instance-id": "i-1" if secret else None,
-            "/latest/meta-data/placement/region": "us-east-1" if secret else None,
-        }
-        text = texts.get(self.path)
+        text = None
         if secret and "resourceId" in self.path:
             text = VM
         if secret and "oauth2/token" in self.path:
             text = json.dumps({"access_token": "azure-token"})
-        if bearer and self.command == "PATCH":
+        if bearer and self.command == "PATCH" and self.refuse == 0:
             text = "{}"
+        elif bearer:
+            type(self).refuse -= 1
         self.send_response(200 if text is not None else 403)
         self.end_headers()
         self.wfile.write((text or "").encode())
@@ -97,22 +96,35 @@ def tag() -> Iterator[ModuleType]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Cloud)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     module = load("tag")
-    for name in ("METADATA", "MANAGEMENT"):
-        setattr(module, name, f"http://127.0.0.1:{server.server_port}")
+    vars(module)["METADATA"] = f"http://127.0.0.1:{server.server_port}/metadata/"
+    vars(module)["MANAGEMENT"] = f"http://127.0.0.1:{server.server_port}"
     yield module
     server.shutdown()
     server.server_close()
     Cloud.asked.clear()
+    Cloud.refuse = 0
+
+
+class AwsHost(Host):
+    """cloud-init answers with the instance and its region, and AWS's client refuses some times."""
+
+    refuse = 0
+
+    def run(self, *argv: str, **_: Any) -> str:
+        self.ran.append(argv)
+        if argv[0] == "aws" and self.refuse:
+            self.refuse -= 1
+            raise self.Fail("`aws ec2 create-tags` gave 254: UnauthorizedOperation")
+        return {"v1.instance_id": "i-1\n", "v1.region": "us-east-1\n"}.get(argv[-1], "")
 
 
 def test_on_aws_the_tag_is_set_through_the_images_own_client(tag: ModuleType) -> None:
-    host = Host()
-    assert tag.put(host, "aws", 'failed at 040-fabric: 31 (of 32), "x" ' + "y" * 300) == "set"
-    (argv,) = host.ran
-    assert argv[:6] == ("timeout", "20", "aws", "ec2", "create-tags", "--region")
-    assert argv[6:9] == ("us-east-1", "--resources", "i-1")
+    host = AwsHost()
+    assert tag.put(host, "aws", lambda: 'failed at 040-fabric: 31 (of 32), "x" ' + "y" * 300) == "set"
+    argv = host.ran[-1]
+    assert argv[:7] == ("aws", "ec2", "create-tags", "--region", "us-east-1", "--resources", "i-1")
     key, _, value = argv[-1].partition(",")
-    assert key == 'Key="gpu-fabric:state"'
+    assert key == f"Key={STATE_TAG}"
     assert value.startswith('Value="failed at 040-fabric: 31  of 32    x  yyy'), (
         "what AWS refuses is left out"
     )
@@ -120,18 +132,33 @@ def test_on_aws_the_tag_is_set_through_the_images_own_client(tag: ModuleType) ->
 
 
 def test_on_azure_the_tag_is_merged_into_those_that_are_there(tag: ModuleType) -> None:
-    assert tag.put(Host(), "azure", "ready") == "set"
+    assert tag.put(Host(), "azure", lambda: "ready") == "set"
     method, path, body = Cloud.asked[-1]
     assert (method, path) == (
         "PATCH",
         f"{VM}/providers/Microsoft.Resources/tags/default?api-version=2021-04-01",
     )
-    assert json.loads(body) == {"operation": "Merge", "properties": {"tags": {"gpu-fabric:state": "ready"}}}
+    assert json.loads(body) == {"operation": "Merge", "properties": {"tags": {STATE_TAG: "ready"}}}
+
+
+def test_a_role_that_comes_later_than_the_node_is_waited_for_and_the_newest_state_is_written(
+    tag: ModuleType,
+) -> None:
+    Cloud.refuse = 2
+    states = iter(("running", "running", "ready"))
+    assert tag.put(Host(), "azure", lambda: next(states), pause=0) == "set"
+    assert '"gpu-fabric:state": "ready"' in Cloud.asked[-1][2]
+    host = AwsHost()
+    host.refuse = 2
+    assert tag.put(host, "aws", lambda: "ready", pause=0) == "set"
 
 
 def test_where_the_role_allows_no_tag_that_is_said_and_nothing_fails(tag: ModuleType) -> None:
-    vars(tag)["METADATA"] = "http://127.0.0.1:1"
-    assert tag.put(Host(), "aws", "ready").startswith("not set: ")
+    host = AwsHost()
+    host.refuse = 9
+    said = tag.put(host, "aws", lambda: "ready", tries=2, pause=0)
+    assert said == "not set: `aws ec2 create-tags` gave 254: UnauthorizedOperation"
+    assert host.refuse == 7, "it was tried twice"
 
 
 def test_docker_keeps_its_settings_and_gets_unlimited_locked_memory_and_our_files() -> None:
