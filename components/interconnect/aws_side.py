@@ -61,7 +61,9 @@ class AwsLinkEnd(pulumi.ComponentResource):
             f"{name}-direct-connect",
             amazon_side_asn=str(settings.asns.amazon),
             tags=tags(f"{name}-direct-connect", self._tags),
-            opts=child(self),
+            # Private and transit interfaces exclude each other on one gateway, and so do their associations: what the
+            # other kind left goes first.
+            opts=child(self, replacement_trigger=settings.aws_gateway.value, delete_before_replace=True),
         )
         self._gateway = gateway
         if settings.aws_gateway is AwsGateway.TRANSIT:
@@ -92,7 +94,8 @@ class AwsLinkEnd(pulumi.ComponentResource):
             vpc_id=end.vpc_id,
             amazon_side_asn=str(self._settings.asns.gateway),
             tags=self._tagged("private"),
-            opts=child(self),
+            # A VPC has one, and is not deleted while it is attached.
+            opts=child(self, replace_on_changes=["vpcId"], delete_before_replace=True),
         )
         for number, table in enumerate(end.route_table_ids):
             aws.ec2.VpnGatewayRoutePropagation(
@@ -104,7 +107,7 @@ class AwsLinkEnd(pulumi.ComponentResource):
             associated_gateway_id=private.id,
             # A filter: a block that is narrower than the VPC's would announce nothing at all.
             allowed_prefixes=[end.vpc_cidr],
-            opts=child(self),
+            opts=child(self, delete_before_replace=True),
         )
 
     def _transit(
@@ -140,7 +143,7 @@ class AwsLinkEnd(pulumi.ComponentResource):
             associated_gateway_id=transit.id,
             # Without any, the association comes up and announces nothing.
             allowed_prefixes=[end.nodes_cidr],
-            opts=child(self),
+            opts=child(self, delete_before_replace=True),
         )
 
     def _isolate(self, other_nodes: str) -> None:
@@ -223,7 +226,13 @@ class AwsLinkEnd(pulumi.ComponentResource):
         interface = kind(
             f"{name}-interface-{number}",
             **arguments,
-            # AWS makes a key where none is given, and returns it.
-            opts=child(self, depends_on=[self._association], additional_secret_outputs=["bgpAuthKey"]),
+            opts=child(
+                self,
+                depends_on=[self._association],
+                # AWS makes a key where none is given, and returns it.
+                additional_secret_outputs=["bgpAuthKey"],
+                # A hosted connection has room for one.
+                delete_before_replace=True,
+            ),
         )
         return pulumi.Output.secret(interface.bgp_auth_key)

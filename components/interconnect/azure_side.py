@@ -18,12 +18,16 @@ from pulumi_azure_native import network, resources
 from gpu_fabric.components.azure.tags import tags
 from gpu_fabric.components.component import child
 from gpu_fabric.components.interconnect.addresses import LinkPlan
+from gpu_fabric.components.interconnect.derived import PROVIDERS
 from gpu_fabric.components.interconnect.gateway import ChosenGateway
 from gpu_fabric.components.interconnect.limits import GATEWAY_SUBNET
 from gpu_fabric.components.interconnect.names import circuit_name, group_name, in_nodes_group
+from gpu_fabric.components.interconnect.partner import standing_on
 from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Tier
 
 PEERING = "AzurePrivatePeering"
+PROVIDED = "serviceProviderProperties"
+PROVIDED_FOR_LIFE = [f"{PROVIDED}.peeringLocation", f"{PROVIDED}.serviceProviderName"]
 #: A gateway takes about 30 to 45 minutes (azure docs, expressroute-howto-add-gateway-portal-resource-manager.md).
 SLOW = pulumi.CustomTimeouts(create="90m", update="90m", delete="90m")
 #: The state of a circuit that is not where Azure's login looks.
@@ -146,6 +150,12 @@ class AzureLinkEnd(pulumi.ComponentResource):
             opts=child(
                 self,
                 ignore_changes=NOT_OURS,
+                # What Azure refuses to change. A partner that connects by itself replaces its connections with the
+                # circuit; with one that does not, the circuit stays and Azure takes a higher bandwidth.
+                replace_on_changes=["sku", PROVIDED]
+                if self._settings.partner in PROVIDERS
+                else PROVIDED_FOR_LIFE,
+                delete_before_replace=True,
                 additional_secret_outputs=["serviceKey"],
                 custom_timeouts=SLOW,
             ),
@@ -193,7 +203,13 @@ class AzureLinkEnd(pulumi.ComponentResource):
                 )
             ],
             tags=self._tags,
-            opts=child(self, custom_timeouts=SLOW),
+            # A gateway stays in its subnet, grows in some steps and shrinks in none; a virtual network has one.
+            opts=child(
+                self,
+                replace_on_changes=["ipConfigurations", "sku"],
+                delete_before_replace=True,
+                custom_timeouts=SLOW,
+            ),
             **more,
         )
 
@@ -202,7 +218,7 @@ class AzureLinkEnd(pulumi.ComponentResource):
         links: LinkPlan,
         *,
         partner_asn: pulumi.Input[int],
-        ready_when: Sequence[pulumi.Resource],
+        ready_when: Sequence[pulumi.CustomResource],
         bgp_key: pulumi.Input[str] | None,
     ) -> network.VirtualNetworkGatewayConnection:
         """The private peering, after `ready_when` has provisioned the circuit, and the gateway's connection."""
@@ -213,12 +229,19 @@ class AzureLinkEnd(pulumi.ComponentResource):
             circuit_name=self.circuit.name,
             peering_name=PEERING,
             peering_type=PEERING,
-            peer_asn=partner_asn,
+            peer_asn=standing_on(partner_asn, ready_when),
             primary_peer_address_prefix=str(links.azure[0].block),
             secondary_peer_address_prefix=str(links.azure[1].block),
             vlan_id=self._settings.azure_vlan,
             shared_key=bgp_key,
-            opts=child(self, depends_on=list(ready_when), additional_secret_outputs=["sharedKey"]),
+            opts=child(
+                self,
+                depends_on=list(ready_when),
+                # A partner lets the circuit go only where there is no peering.
+                replace_on_changes=["peerASN"],
+                delete_before_replace=True,
+                additional_secret_outputs=["sharedKey"],
+            ),
         )
         return network.VirtualNetworkGatewayConnection(
             f"{self._name}-connection",
@@ -229,8 +252,14 @@ class AzureLinkEnd(pulumi.ComponentResource):
             location=self._location,
             connection_type=network.VirtualNetworkGatewayConnectionType.EXPRESS_ROUTE,
             virtual_network_gateway1=network.VirtualNetworkGatewayArgs(id=self._gateway.id),
-            peer=network.SubResourceArgs(id=self.circuit.id),
+            peer=network.SubResourceArgs(id=standing_on(self.circuit.id, [peering])),
             express_route_gateway_bypass=self._settings.gateway.fast_path,
             tags=self._tags,
-            opts=child(self, depends_on=[peering], custom_timeouts=SLOW),
+            opts=child(
+                self,
+                depends_on=[peering],
+                replace_on_changes=["peer", "virtualNetworkGateway1"],
+                delete_before_replace=True,
+                custom_timeouts=SLOW,
+            ),
         )

@@ -72,16 +72,23 @@ def equinix(order: Order) -> Joined:
     )
 
 
-def _connection_id(side: fabric.outputs.ConnectionZSide) -> str:
+def _later(value: Any) -> Any:
+    """The value, or an output that is not known yet where a preview has none."""
+    return (
+        pulumi.Output.from_input(pulumi.UNKNOWN) if value is None and pulumi.runtime.is_dry_run() else value
+    )
+
+
+def _connection_id(side: fabric.outputs.ConnectionZSide) -> Any:
     """Direct Connect's id of the connection."""
     point = side.access_point
-    return (point.provider_connection_id if point is not None else None) or ""
+    return _later(point.provider_connection_id if point is not None else None)
 
 
-def _vlan(side: fabric.outputs.ConnectionZSide) -> int:
+def _vlan(side: fabric.outputs.ConnectionZSide) -> Any:
     """The VLAN that Equinix gave the connection, which its virtual interface must have."""
     protocol = side.access_point.link_protocol if side.access_point is not None else None
-    return (protocol.vlan_tag if protocol is not None else None) or 0
+    return _later(protocol.vlan_tag if protocol is not None else None)
 
 
 def _group(given: fabric.outputs.ConnectionRedundancy | None) -> str | None:
@@ -137,6 +144,18 @@ def _a_side(router: fabric.CloudRouter) -> Any:
     return {"access_point": {"type": "CLOUD_ROUTER", "router": {"uuid": router.uuid}}}
 
 
+#: Options of a connection. What it was ordered with is its cloud's too and cannot change, so a new one is ordered; a
+#: circuit's port and a name have room for one.
+_FOR_LIFE: dict[str, Any] = {
+    "replace_on_changes": ["bandwidth", "aSide", "zSide"],
+    "delete_before_replace": True,
+}
+_OF_ONE_CONNECTION: dict[str, Any] = {
+    "replace_on_changes": ["connectionUuid", "directIpv4"],
+    "delete_before_replace": True,
+}
+
+
 def _aws_connection(order: Order, router: fabric.CloudRouter, number: int) -> fabric.Connection:
     settings = order.settings
     return fabric.Connection(
@@ -158,7 +177,7 @@ def _aws_connection(order: Order, router: fabric.CloudRouter, number: int) -> fa
                 "location": {"metro_code": order.exchange.metro},
             }
         },
-        opts=child(order.parent),
+        opts=child(order.parent, **_FOR_LIFE),
     )
 
 
@@ -191,7 +210,7 @@ def _azure_connection(
             }
         },
         # The service key stands in it.
-        opts=child(order.parent, additional_secret_outputs=["zSide"]),
+        opts=child(order.parent, **_FOR_LIFE, additional_secret_outputs=["zSide"]),
     )
 
 
@@ -210,7 +229,7 @@ def _protocols(
         type="DIRECT",
         name=_short(order.name, f"{role}-direct"),
         direct_ipv4={"equinix_iface_ip": our_address},
-        opts=child(order.parent),
+        opts=child(order.parent, **_OF_ONE_CONNECTION),
     )
     fabric.RoutingProtocol(
         f"{order.name}-{role}-bgp",
@@ -222,5 +241,10 @@ def _protocols(
         bgp_auth_key=key,
         bfd={"enabled": True, "interval": "100"} if order.settings.bfd else None,
         # Equinix takes BGP only after the addresses of its own interface.
-        opts=child(order.parent, depends_on=[direct], additional_secret_outputs=["bgpAuthKey"]),
+        opts=child(
+            order.parent,
+            **_OF_ONE_CONNECTION,
+            depends_on=[direct],
+            additional_secret_outputs=["bgpAuthKey"],
+        ),
     )

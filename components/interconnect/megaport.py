@@ -27,6 +27,12 @@ SECRETS = ["aEndPartnerConfig", "bEndPartnerConfig", "cspConnections"]
 """Of a cross connect: BGP keys, the circuit's service key, and what the clouds answered, which repeats both
 (megaport/megaport 1.9.1, vxc_resource.go: `csp_connections` has `auth_key` and `service_key`, neither sensitive)."""
 
+#: Options of a cross connect: the hosted connection and the port at its end are ordered with the rate, and keep it.
+_FOR_LIFE: dict[str, Any] = {
+    "replace_on_changes": ["rateLimit", "aEnd", "bEnd", "bEndPartnerConfig"],
+    "delete_before_replace": True,
+}
+
 
 def sdk_is_there() -> bool:
     """Whether the bridged SDK is in this environment."""
@@ -83,7 +89,7 @@ def megaport(order: Order) -> Joined:
                     "owner_account": settings.aws_account,
                 },
             },
-            opts=child(order.parent, additional_secret_outputs=SECRETS),
+            opts=child(order.parent, **_FOR_LIFE, additional_secret_outputs=SECRETS),
         )
         to_azure.append(
             sdk.Vxc(
@@ -101,7 +107,7 @@ def megaport(order: Order) -> Joined:
                     # The peering is Azure's to keep: one made here would block the deletion of the cross connect.
                     "azure_config": {"service_key": order.service_key, "port_choice": PORTS[number]},
                 },
-                opts=child(order.parent, additional_secret_outputs=SECRETS),
+                opts=child(order.parent, **_FOR_LIFE, additional_secret_outputs=SECRETS),
             )
         )
         ports.append(_hosted(order, to_aws, f"{order.name}-aws-{number}"))

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pulumi
 
 from gpu_fabric.components.interconnect.addresses import LinkPlan
 from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.settings import InterconnectSettings
+
+
+def standing_on(value: Any, resources: Sequence[pulumi.CustomResource]) -> pulumi.Output[Any]:
+    """The value, which the engine then takes to come from these resources too.
+
+    What is to be deleted before something else is replaced must have a property that comes from it: `depends_on` is no
+    reason to replace, and `replace_with` keeps no order (pulumi/pulumi pkg/resource/deploy/step_generator.go 3.274.1,
+    calculateDependentReplacements and findDependentCascadeReplacements).
+    """
+    return pulumi.Output.all(value, *(one.id for one in resources)).apply(lambda known: known[0])
 
 
 @dataclass(frozen=True)
@@ -54,7 +65,7 @@ class Joined:
     aws: Sequence[AwsPort]
     asns: Sequence[pulumi.Input[int]]
     """Of the partner's routers: one a connection to AWS."""
-    circuit_ready: Sequence[pulumi.Resource] = ()
+    circuit_ready: Sequence[pulumi.CustomResource] = ()
     """What provisions the circuit: a peering waits for it."""
     finish: Callable[[Sequence[pulumi.Input[str]]], None] = field(default=_nothing)
     """Called with the BGP key of each virtual interface, once the clouds' ends are declared."""

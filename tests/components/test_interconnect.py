@@ -540,3 +540,28 @@ def test_an_adopted_vpc_announces_its_whole_block() -> None:
         "10.200.16.0/20",
         "0.0.0.0/0",
     ]
+
+
+def test_what_stands_on_something_that_is_replaced_has_a_property_that_comes_from_it() -> None:
+    """The engine deletes first what would be replaced by a changed property, and what only waits it leaves."""
+    made = link({"redundancy": "circuit"})
+    replaced = {
+        CIRCUIT: ["sku", "serviceProviderProperties"],
+        PEERING: ["peerASN"],
+        CONNECTION: ["peer", "virtualNetworkGateway1"],
+        AZURE_GATEWAY: ["ipConfigurations", "sku"],
+        FABRIC_CONNECTION: ["bandwidth", "aSide", "zSide"],
+        PROTOCOL: ["connectionUuid", "directIpv4"],
+        "aws:ec2/vpnGateway:VpnGateway": ["vpcId"],
+    }
+    for type_, properties in replaced.items():
+        for one in made.of_type(type_):
+            assert (list(one.replace_on_changes), one.delete_before_replace) == (properties, True), one.name
+    for type_ in (GATEWAY, ASSOCIATION, INTERFACE):
+        assert {one.delete_before_replace for one in made.of_type(type_)} == {True}, type_
+    # Whoever connects by hand keeps the circuit, whose rate Azure raises in place.
+    (kept,) = link(SECOND, base=MANUAL).of_type(CIRCUIT)
+    assert list(kept.replace_on_changes) == [
+        "serviceProviderProperties.peeringLocation",
+        "serviceProviderProperties.serviceProviderName",
+    ]
