@@ -180,7 +180,7 @@ def is_run_by_the_plugins_tests(block: Block) -> None:
 
 def is_typechecked_online(block: Block) -> None:
     not_run(
-        f"needs Pulumi's SDK for {block.language} from its registry; tests/plugin checks it with -m online"
+        f"needs Pulumi's SDK for {block.language} from its registry; tests/plugin/test_other_languages.py compiles it with -m online"
     )
 
 

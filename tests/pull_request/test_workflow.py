@@ -21,7 +21,10 @@ def test_actionlint_finds_nothing() -> None:
     if shutil.which("go") is None:
         not_run("there is no go on PATH to run actionlint with")
     done = subprocess.run(
-        ["go", "run", ACTIONLINT, str(WORKFLOW)], capture_output=True, text=True, check=False
+        ["go", "run", ACTIONLINT, *map(str, sorted(WORKFLOW.parent.glob("*.yml")))],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -36,6 +39,17 @@ def test_the_workflow_uses_options_that_the_script_has() -> None:
         if each.get("name") == "Report"
     )
     assert set(re.findall(r"--[a-z-]+", step["run"])) <= known
+
+
+def test_ci_runs_make_targets_and_files_that_are_there() -> None:
+    targets = set(re.findall(r"^([a-z.][\w./-]*):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    jobs = yaml.safe_load((WORKFLOW.parent / "ci.yml").read_text())["jobs"]
+    runs = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    for words in (run.split() for run in runs):
+        if words[0] == "make":
+            assert set(words[1:]) <= targets
+        else:
+            assert all((ROOT / word).exists() for word in words if "/" in word), words
 
 
 def test_nothing_that_somebody_else_writes_is_pasted_into_the_shell() -> None:
