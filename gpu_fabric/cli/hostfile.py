@@ -37,6 +37,7 @@ FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 )
 @click.option("--slots", type=click.IntRange(min=1), help="GPUs a node.  [default: the size's, else 8]")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="openmpi", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 def command(
     files: tuple[Path, ...],
     aws_fleet: str | None,
@@ -50,23 +51,26 @@ def command(
     guids: Path | None,
     slots: int | None,
     format_: str,
+    as_json: bool,
 ) -> None:
     """List the nodes of one cloud or two, ranks ordered so that nodes under one switch are neighbours.
 
     Live members come from the clouds (pip install 'gpu-fabric[live-aws]' or '[live-azure]'), others from FILE: a line
     a node (`10.0.0.1 slots=8 cloud=aws`), or what --format json wrote. Only primary private addresses.
     """
-    from gpu_fabric.nccl.launch import in_network_order, read_nodes, render, with_layers, with_torsets
+    from gpu_fabric.nccl.launch import in_network_order, render, with_layers, with_torsets
     from gpu_fabric.nccl.launch.aws import LiveError
-    from gpu_fabric.nccl.launch.nodes import NodeListError, refuse_public
+    from gpu_fabric.nccl.launch.nodes import NodeListError, refuse_public, twice
     from gpu_fabric.nccl.launch.order import read_guids, unplaced
 
     nodes: list[LaunchNode] = []
     try:
         for file in files:
-            nodes += read_nodes(_text(file), slots=slots)
+            nodes += _nodes(file, slots)
         nodes += _live(aws_fleet, aws_instances, region, azure_scale_set, resource_group, subscription, slots)
         refuse_public(nodes)
+        if again := twice(nodes):
+            raise InputError("; ".join(again))
     except (LiveError, NodeListError) as error:
         raise InputError(str(error)) from None
     if not nodes:
@@ -78,7 +82,7 @@ def command(
     if torsets is not None and guids is not None:
         nodes = with_torsets(nodes, _text(torsets), read_guids(_text(guids)))
     nodes = in_network_order(nodes)
-    click.echo(render(nodes, format_), nl=False)
+    click.echo(render(nodes, "json" if as_json else format_), nl=False)
     lost = unplaced(nodes)
     if lost and len(nodes) > 1:
         some = ", ".join(node.label for node in lost[:4]) + (" …" if len(lost) > 4 else "")
@@ -88,6 +92,16 @@ def command(
         )
 
 
+def _nodes(file: Path, slots: int | None) -> list[LaunchNode]:
+    from gpu_fabric.nccl.launch import read_nodes
+    from gpu_fabric.nccl.launch.nodes import NodeListError
+
+    try:
+        return read_nodes(_text(file), slots=slots)
+    except NodeListError as error:
+        raise NodeListError(f"{file}: {error}") from None
+
+
 def _text(path: Path) -> str:
     return sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
 
@@ -95,12 +109,30 @@ def _text(path: Path) -> str:
 def _answers(path: Path) -> list[dict[str, Any]]:
     try:
         document = json.loads(_text(path))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from None
     answers = document if isinstance(document, list) else [document]
-    if not all(isinstance(answer, dict) and "Instances" in answer for answer in answers):
-        raise InputError(f"{path}: no `Instances`: write what `aws ec2 describe-instance-topology` prints")
+    if not all(isinstance(answer, dict) and isinstance(answer.get("Instances"), list) for answer in answers):
+        raise InputError(f"{path}: no list `Instances`: {_TOPOLOGY}")
+    instances = [instance for answer in answers for instance in answer["Instances"]]
+    wrong = [number for number, instance in enumerate(instances, 1) if not _is_placed(instance)]
+    if wrong:
+        raise InputError(
+            f"{path}: instance {wrong[0]} has no InstanceId, or NetworkNodes is no list: {_TOPOLOGY}"
+        )
     return answers
+
+
+_TOPOLOGY = "write what `aws ec2 describe-instance-topology` prints"
+
+
+def _is_placed(instance: object) -> bool:
+    """An instance of the answer: its id, and the switches above it where EC2 knows them."""
+    if not isinstance(instance, dict):
+        return False
+    layers = instance.get("NetworkNodes") or []
+    texts = [instance.get("InstanceId"), *layers] if isinstance(layers, list) else [None]
+    return all(isinstance(text, str) and text for text in texts)
 
 
 def _live(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -20,9 +20,10 @@ _INTRODUCTION = """\
 
 `pip install gpu-fabric` brings the command `gpu-fabric`. It needs no cloud SDK, no Pulumi and no account.
 
-Every command has `--json`. Exit codes: 0 fine; 1 `lint` found an error, `topology --compare` a difference, or `plan`
-no layout that fits or a stack file that a preview refuses; 2 wrong input, with every problem on a line of standard
-error.
+Every command has `--json`, where it stands alone or in its parts (`preflight node --json`, `launch torchrun --json`).
+Exit codes: 0 fine; 1 `lint` found an error, `topology --compare` a difference, or `plan` no layout that fits or a stack
+file that a preview refuses; 2 wrong input, with every problem on a line of standard error. `preflight` has its own, for
+job scripts: 0 pass or warn, 1 fail, 2 unknown, 64 wrong usage.
 
 ## Completion
 
@@ -53,11 +54,19 @@ def command_page() -> str:
     for name in COMMANDS:
         command = group.get_command(context, name)
         if command is not None:
-            with click.Context(
-                command, info_name=name, parent=context, max_content_width=100, terminal_width=100
-            ) as own:
-                sections.append(f"## gpu-fabric {name}\n\n```text\n{command.get_help(own).rstrip()}\n```\n")
+            sections += _sections(command, name, context)
     return "\n".join(sections)
+
+
+def _sections(command: click.Command, name: str, parent: click.Context) -> Iterator[str]:
+    """The help of a command, then that of each of its own."""
+    with click.Context(
+        command, info_name=name, parent=parent, max_content_width=100, terminal_width=100
+    ) as own:
+        depth = "#" * (1 + len(own.command_path.split()) - 1)
+        yield f"{depth} {own.command_path}\n\n```text\n{command.get_help(own).rstrip()}\n```\n"
+        for below, part in (command.commands if isinstance(command, click.Group) else {}).items():
+            yield from _sections(part, below, own)
 
 
 def main() -> None:

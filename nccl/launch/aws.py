@@ -12,6 +12,8 @@ from typing import Any, Final
 from gpu_fabric.nccl.launch.nodes import LaunchNode
 from gpu_fabric.nccl.launch.order import with_layers
 
+FILTER_VALUES: Final = 200
+"""Values that one filter takes. EC2 User Guide, Using_Filtering.html."""
 TOPOLOGY_BATCH: Final = 100
 """Instance ids that one DescribeInstanceTopology call takes. EC2 API reference."""
 
@@ -70,25 +72,28 @@ def _of_fleet(name: str, autoscaling: Any) -> list[str]:
 def _running(ec2: Any, ids: Sequence[str], slots: int | None) -> Iterator[LaunchNode]:
     from gpu_fabric.nccl.hardware.plain import plain_sizes
 
-    if not ids:
-        return
-    pages = ec2.get_paginator("describe_instances").paginate(
-        Filters=[
-            {"Name": "instance-state-name", "Values": ["running"]},
-            {"Name": "instance-id", "Values": list(ids)},
-        ]
+    paginator = ec2.get_paginator("describe_instances")
+    pages = (
+        page
+        for batch in _batches(ids, FILTER_VALUES)
+        for page in paginator.paginate(
+            Filters=[
+                {"Name": "instance-state-name", "Values": ["running"]},
+                {"Name": "instance-id", "Values": batch},
+            ]
+        )
     )
-    for page in pages:
-        for reservation in page["Reservations"]:
-            for instance in reservation["Instances"]:
-                size = plain_sizes().get(instance["InstanceType"])
-                yield LaunchNode(
-                    instance["PrivateIpAddress"],
-                    name=instance.get("PrivateDnsName", "").partition(".")[0],
-                    cloud="aws",
-                    id=instance["InstanceId"],
-                    slots=slots or (size.gpu.count if size else 8),
-                )
+    for instance in (
+        i for page in pages for reservation in page["Reservations"] for i in reservation["Instances"]
+    ):
+        size = plain_sizes().get(instance["InstanceType"])
+        yield LaunchNode(
+            instance["PrivateIpAddress"],
+            name=instance.get("PrivateDnsName", "").partition(".")[0],
+            cloud="aws",
+            id=instance["InstanceId"],
+            slots=slots or (size.gpu.count if size else 8),
+        )
 
 
 def _topology(ec2: Any, ids: Sequence[str]) -> Iterator[dict[str, Any]]:

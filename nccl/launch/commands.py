@@ -131,6 +131,9 @@ def torchrun(job: Job) -> Launch:
     return Launch(commands, {"hostfile": formats.plain(list(job.nodes))}, notes)
 
 
+_ON_EVERY_NODE: Final = "Put the files into the folder from which the job starts, on every node."
+
+DS_PART: Final = "ds_config.communication.json"
 #: DeepSpeed's settings of communication; the rest of ds_config.json is the model's.
 #: Source: DeepSpeed documentation, DeepSpeed Configuration JSON, ZeRO options.
 _DS_COMMUNICATION: Final[dict[str, Any]] = {
@@ -148,37 +151,47 @@ _DS_COMMUNICATION: Final[dict[str, Any]] = {
 def deepspeed(job: Job) -> Launch:
     """One command on the first node, its hostfile, the communication part of ds_config, and `.deepspeed_env`.
 
-    On two clouds every node keeps a whole copy of the parameters (`zero_hpz_partition_size` is its GPUs, ZeRO++), so
-    that the gathers of the backward pass stay inside the node; the reduction of gradients crosses.
+    The configuration itself is the user's: ours is a part to merge. On two clouds every node keeps a whole copy of the
+    parameters (`zero_hpz_partition_size` is its GPUs, ZeRO++), so that the gathers of the backward pass stay inside the
+    node; the reduction of gradients crosses, by the default group, which has one network: sockets.
     """
-    problems = _checked(job)
+    _refuse(_checked(job))
     config = json.loads(json.dumps(_DS_COMMUNICATION))
-    notes: list[str] = []
+    # DeepSpeed starts the others through ssh with a bare environment, and hands on what stands here.
+    environment = {"NCCL_CONF_FILE": paths.NCCL_CONF}
+    notes: list[str] = [_ON_EVERY_NODE]
     if len(job.clouds) == 2:
         config["zero_optimization"]["zero_hpz_partition_size"] = job.gpus
-        notes = [
+        environment["NCCL_NET"] = "Socket"
+        notes += [
             *_TWO_CLOUDS,
-            "DeepSpeed has no setting for one group's network: gradients cross by the default group, which must use "
-            "sockets for all of it. Prefer Megatron-LM's pipeline across clouds; `gpu-fabric plan` says what it costs.",
+            "DeepSpeed has no setting for one group's network, so .deepspeed_env has NCCL_NET=Socket: all of its "
+            "traffic between nodes is TCP. Prefer Megatron-LM's pipeline across clouds; `gpu-fabric plan` says what it "
+            "costs.",
         ]
-    _refuse(problems)
     words = [
         "deepspeed",
         "--hostfile=hostfile",
         f"--master_addr={job.nodes[0].address}",
         f"--master_port={job.port}",
+        job.script,
+        *job.arguments,
     ]
-    inner = shlex.join(
-        [*words, job.script, *job.arguments, "--deepspeed", "--deepspeed_config=ds_config.json"]
-    )
-    prefix = f"{shlex.quote(job.entrypoint)} -- " if job.entrypoint else ""
+    if not any(
+        word.partition("=")[0] in ("--deepspeed_config", "--deepspeed-config") for word in job.arguments
+    ):
+        words += ["--deepspeed", "--deepspeed_config=ds_config.json"]
+        notes.append(f"ds_config.json is your own: merge {DS_PART} into it.")
+    else:
+        notes.append(f"Merge {DS_PART} into your DeepSpeed configuration.")
+    # The entrypoint proves the fast fabric, which two clouds do not have in common.
+    first = [job.entrypoint, "--"] if job.entrypoint and len(job.clouds) < 2 else []
     files = {
         "hostfile": formats.deepspeed(list(job.nodes)),
-        "ds_config.json": json.dumps(config, indent=2) + "\n",
-        # DeepSpeed starts the others through ssh with a bare environment, and hands on what stands here.
-        ".deepspeed_env": f"NCCL_CONF_FILE={paths.NCCL_CONF}\n",
+        DS_PART: json.dumps(config, indent=2) + "\n",
+        ".deepspeed_env": "".join(f"{name}={value}\n" for name, value in environment.items()),
     }
-    return Launch(((job.nodes[0].label, prefix + inner),), files, tuple(notes))
+    return Launch(((job.nodes[0].label, shlex.join([*first, *words])),), files, tuple(notes))
 
 
 def megatron(job: Job, parallel: Parallelism) -> Launch:
@@ -220,6 +233,7 @@ def megatron(job: Job, parallel: Parallelism) -> Launch:
         )
         extra.append("--nccl-communicator-config-path=nccl_communicators.yaml")
         notes = [
+            _ON_EVERY_NODE,
             *_TWO_CLOUDS,
             "One pp communicator spans all stages: hops between stages inside a cloud go over sockets too.",
         ]

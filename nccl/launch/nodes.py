@@ -40,7 +40,7 @@ def read_nodes(text: str, *, slots: int | None = None, cloud: str = "") -> list[
     `slots` and `cloud` are for lines that do not say. Raises `NodeListError` with everything that is no node.
     """
     text = text.lstrip("\ufeff")
-    if text.lstrip().startswith("["):
+    if text.lstrip().startswith(("[", "{")):
         nodes, wrong = _from_json(text)
     else:
         nodes, wrong = _from_lines(text, slots, cloud)
@@ -91,8 +91,8 @@ def _from_json(text: str) -> tuple[list[LaunchNode], list[str]]:
     except (ValueError, RecursionError) as error:
         raise NodeListError(f"{_NO_LIST}: {error}") from None
     nodes: list[LaunchNode] = []
-    wrong: list[str] = []
-    for number, row in enumerate(rows, 1):
+    wrong: list[str] = [] if isinstance(rows, list) else [f"{_NO_LIST}: it is one object"]
+    for number, row in enumerate(rows if isinstance(rows, list) else [], 1):
         problem = _problem(row)
         if problem:
             wrong.append(f"{_NO_LIST}: entry {number}: {problem}")

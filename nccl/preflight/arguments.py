@@ -115,6 +115,7 @@ def checked(given: argparse.Namespace) -> argparse.Namespace:
             raise UsageError(
                 f"--fail {fail:g} is above --warn {warn:g}: what fails would not even be warned of"
             )
+        pairs(given.env, "--env")
         if _bytes(given.begin) > _bytes(given.end):
             raise UsageError("--begin is larger than --end")
         if given.log and len(given.collective or ()) > 1:

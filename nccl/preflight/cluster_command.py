@@ -138,6 +138,11 @@ def _manifest(given: argparse.Namespace, size: NodeSize, collective: str, all_: 
     count = _count(given)
     if count is None:
         count = len(_names(given))
+    if size.fabric.value == "infiniband" and not given.rdma_resource:
+        raise UsageError(
+            f"--rdma-resource: {size.name} has InfiniBand, and a pod without its device uses TCP: name the resource of "
+            "the cluster's device plugin (kubectl describe node)"
+        )
     name = "gpu-fabric-preflight"
     return mpijob(
         _job(given, size, given.binary or f"{collective}_perf", given.wrapper or ()),

@@ -51,7 +51,22 @@ def _predicted() -> Mapping[str, Any]:
 
 
 def predicted(size: str, collective: str, nodes: int, bytes: int) -> float | None:
-    return _predicted().get(size, {}).get(collective, {}).get(str(nodes), {}).get(str(bytes))
+    """What the planner predicted, read with the care of the table: the lower of two neighbours; None outside."""
+    known: Mapping[str, Mapping[str, float]] = _predicted().get(size, {}).get(collective, {})
+    counts = sorted(map(int, known))
+    below, above = (
+        [count for count in counts if count <= nodes],
+        [count for count in counts if count >= nodes],
+    )
+    if not below or not above:
+        return None
+    found = []
+    for count in {below[-1], above[0]}:
+        row = known[str(count)]
+        sizes = [int(size) for size in row if int(size) <= bytes]
+        found.append(row[str(max(sizes))] if sizes else None)
+    usable = [value for value in found if value is not None]
+    return min(usable) if len(usable) == len(found) else None
 
 
 def thresholds() -> tuple[float, float]:

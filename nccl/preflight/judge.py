@@ -47,9 +47,9 @@ class Gate:
         return f"busbw-{self.collective}"
 
     def expected(self, nodes: int | None, bytes: int, *, given: bool = True) -> Expected | None:
-        """`nodes` None where nobody knows how many took part: then only a given number says anything."""
+        """Where nobody knows how many nodes took part, or two clouds did, only a given number says anything."""
         wanted = self.given_busbw if given else None
-        if nodes is None and wanted is None:
+        if wanted is None and (nodes is None or self.sockets_between):
             return None
         return expected(
             self.size.name,

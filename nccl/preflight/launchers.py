@@ -76,8 +76,12 @@ def find_launcher(chosen: str = "auto") -> Kind:
             )
         return kind
     for kind, program in programs.items():
-        if shutil.which(program) or _ours(program):
+        if (shutil.which(program) or _ours(program)) and (kind is not Kind.SLURM or slurm_answers()):
             return kind
+    if shutil.which("srun"):
+        raise LauncherError(
+            "srun is here, and no Slurm controller answers (sinfo): run on a node of the cluster, or choose --launcher"
+        )
     raise LauncherError(
         "neither srun nor mpirun is on PATH: load one's module, or write an MPIJob with --manifest IMAGE"
     )
@@ -180,15 +184,25 @@ def mpi_of_slurm() -> str | None:
     return "pmix" if "pmix" in listed else (listed[-1] if listed else None)
 
 
+def _sinfo() -> subprocess.CompletedProcess[str] | None:
+    """The nodes' generic resources; None where nobody answers."""
+    command = ["sinfo", "--noheader", "--format=%G"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done if done.returncode == 0 else None
+
+
+def slurm_answers() -> bool:
+    """Whether Slurm is configured here, not only installed."""
+    return "SLURM_JOB_ID" in os.environ or _sinfo() is not None
+
+
 def slurm_counts_gpus() -> bool:
     """Whether the nodes' generic resources have GPUs."""
-    try:
-        done = subprocess.run(
-            ["sinfo", "--noheader", "--format=%G"], capture_output=True, text=True, timeout=30, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return "gpu" in done.stdout
+    found = _sinfo()
+    return found is not None and "gpu" in found.stdout
 
 
 def command_builder(kind: Kind, job: Job) -> Callable[[Sequence[str]], list[str]]:

@@ -51,8 +51,8 @@ def run_all(commands: Sequence[Sequence[str]], seconds: float, *, queue_seconds:
     """Every command at the same time. SIGINT, SIGTERM and SIGHUP end all of them, then raise."""
     running = _Running()
     with _signals_raise(), ThreadPoolExecutor(max_workers=max(1, len(commands))) as pool:
-        futures = [pool.submit(_run, command, seconds, queue_seconds, running) for command in commands]
         try:
+            futures = [pool.submit(_run, command, seconds, queue_seconds, running) for command in commands]
             return [future.result() for future in futures]
         except BaseException:
             running.end()

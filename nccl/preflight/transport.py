@@ -155,40 +155,43 @@ def check_transport(
 ) -> Iterator[Result]:
     """Whether every host used the fabric and never sockets. `hosts` are those that took part, as the run names them.
 
-    `sockets_between`: two clouds, where one communicator is meant to use sockets.
+    `sockets_between`: two clouds, where one communicator is meant to use sockets; each host also has a fast fabric,
+    which is its own cloud's.
     """
     seen = read_transport(log)
     everyone = list(hosts) or seen.hosts
     how = "Run with NCCL_DEBUG=INFO and without NCCL_DEBUG_SUBSYS, and keep the log."
-    sockets = [host for host, counts in seen.networks.items() if Fabric.SOCKETS in counts]
-    if fabric is not Fabric.SOCKETS and sockets and not sockets_between:
-        yield failed(
-            "fabric-used",
-            f"NET/Socket on {some(sorted(sockets))}: NCCL fell back to TCP",
-            "Start the job with gpu-fabric-entrypoint, which stops instead; `gpu-fabric-preflight node` says why.",
-        )
+    fast = {Fabric.EFA, Fabric.INFINIBAND} if sockets_between else {fabric}
+    used = {host: {*seen.networks.get(host, {})} for host in {*everyone, *seen.networks}}
+    fallen = [
+        host
+        for host, found in sorted(used.items())
+        if Fabric.SOCKETS in found - fast and not (sockets_between and found & fast)
+    ]
+    if fallen:
+        remedy = "Start the job with gpu-fabric-entrypoint, which stops instead; `gpu-fabric-preflight node` says why."
+        yield failed("fabric-used", f"NET/Socket on {some(fallen)}: NCCL fell back to TCP", remedy)
         return
-    without = [host for host in everyone if fabric not in seen.networks.get(host, {})]
+    without = [host for host in everyone if not used[host] & fast]
     if not everyone or without:
         said = [f"{host} (NET/{seen.others[host]})" if host in seen.others else host for host in without]
         what = f"no line for {some(said)}" if everyone else "the log has no line of NCCL's"
         yield unknown("fabric-used", f"{what}: which network carried the traffic is not proved", how)
         return
-    if fabric is Fabric.EFA:
-        others = {host: provider for host, provider in seen.providers.items() if provider != "efa"}
-        if others:
-            what = some([f"{host}: {provider}" for host, provider in sorted(others.items())])
-            yield failed(
-                "fabric-used",
-                f"libfabric's provider is not efa ({what})",
-                "Unset FI_PROVIDER; check fi_info -p efa.",
-            )
-            return
-        mute = [host for host in everyone if host not in seen.providers]
-        if mute:
-            yield unknown("fabric-used", f"no line `Selected provider is efa` of {some(mute)}", how)
-            return
-    yield passed("fabric-used", f"{fabric.value} on {counted(len(everyone), 'host')}")
+    on_efa = [host for host in everyone if Fabric.EFA in used[host]]
+    others = [
+        f"{host}: {seen.providers[host]}" for host in on_efa if seen.providers.get(host, "efa") != "efa"
+    ]
+    if others:
+        what = f"libfabric's provider is not efa ({some(others)})"
+        yield failed("fabric-used", what, "Unset FI_PROVIDER; check fi_info -p efa.")
+        return
+    mute = [host for host in on_efa if host not in seen.providers]
+    if mute:
+        yield unknown("fabric-used", f"no line `Selected provider is efa` of {some(mute)}", how)
+        return
+    names = sorted({found.value for host in everyone for found in used[host] & fast})
+    yield passed("fabric-used", f"{' and '.join(names)} on {counted(len(everyone), 'host')}")
     if gpudirect:
         yield _gpudirect({host: seen.connections.get(host, Connections()) for host in everyone}, how)
 

@@ -89,7 +89,7 @@ def _zipped(entries: Mapping[str, str]) -> bytes:
     return buffer.getvalue()
 
 
-NODES: Final = (1, 2, 4, 8, 16, 32, 64, 128)
+NODES: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024)
 GIBIBYTES: Final = (1, 2, 4, 8, 16)
 
 

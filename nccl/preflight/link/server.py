@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from gpu_fabric.nccl.preflight.link.datagrams import (
     ACKNOWLEDGE,
@@ -58,6 +58,10 @@ def serve(
             threading.Thread(target=state.serve_one, args=(connection, peer[0]), daemon=True).start()
 
 
+STRANGE: Final = (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What somebody else's words can raise."""
+
+
 @dataclass
 class _Server:
     udp: socket.socket
@@ -84,7 +88,7 @@ class _Server:
 
     def serve_one(self, connection: socket.socket, peer: str) -> None:
         # Whoever says something else is none of ours.
-        with connection, contextlib.suppress(OSError, ValueError, LookupError, TypeError, AttributeError):
+        with connection, contextlib.suppress(*STRANGE):
             connection.settimeout(60)
             stream = connection.makefile("rwb")
             first = json.loads(stream.readline(4096))

@@ -42,7 +42,7 @@ def hear(stream: IO[bytes] | Any) -> dict[str, Any]:
         raise LinkError("the other end closed the connection", ENDED)
     try:
         document = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
         remedy = "Start `gpu-fabric-preflight link --serve` there, or give the --port on which it listens."

@@ -120,11 +120,33 @@ def test_deepspeed_starts_once_with_its_hostfile_and_the_communication_part_of_i
     assert command.startswith("deepspeed --hostfile=hostfile --master_addr=10.10.0.1")
     assert launch.files["hostfile"] == "10.10.0.1 slots=8\n10.10.0.2 slots=8\n"
     assert launch.files[".deepspeed_env"] == "NCCL_CONF_FILE=/etc/gpu-fabric/nccl.conf\n"
-    config = json.loads(launch.files["ds_config.json"])
+    config = json.loads(launch.files["ds_config.communication.json"])
     assert config["zero_optimization"]["overlap_comm"] is True
     assert "zero_hpz_partition_size" not in config["zero_optimization"]
-    two = json.loads(deepspeed(Job((*AWS, *AZURE), "train.py")).files["ds_config.json"])
+    assert command.endswith("train.py --deepspeed --deepspeed_config=ds_config.json")
+    assert "ds_config.json" not in launch.files, "that is the user's own"
+    assert "ds_config.json is your own: merge ds_config.communication.json into it." in launch.notes
+
+
+@pytest.mark.parametrize(
+    "option", ["--deepspeed_config=mine.json", "--deepspeed_config mine.json", "--deepspeed-config=mine.json"]
+)
+def test_a_configuration_that_the_user_names_is_the_only_one(option: str) -> None:
+    launch = deepspeed(Job(AWS, "train.py", tuple(option.split()), entrypoint=""))
+    ((_, command),) = launch.commands
+    assert command.endswith(f"train.py {option}")
+    assert "Merge ds_config.communication.json into your DeepSpeed configuration." in launch.notes
+
+
+def test_deepspeed_on_two_clouds_runs_over_what_they_have_in_common_and_says_so() -> None:
+    launch = deepspeed(Job((*AWS, *AZURE), "train.py"))
+    two = json.loads(launch.files["ds_config.communication.json"])
     assert two["zero_optimization"]["zero_hpz_partition_size"] == 8
+    assert "NCCL_NET=Socket\n" in launch.files[".deepspeed_env"]
+    ((_, command),) = launch.commands
+    assert command.startswith("deepspeed "), "the entrypoint would refuse sockets"
+    assert any("NCCL_NET=Socket" in note for note in launch.notes)
+    assert any("on every node" in note for note in launch.notes)
 
 
 def test_megatron_on_two_clouds_crosses_between_pipeline_stages_alone() -> None:
