@@ -94,7 +94,7 @@ def main(
         if sarif is not None and outcome.sarif:
             sarif.write_text(outcome.sarif, encoding="utf-8")
         if pull_request is not None:
-            click.echo(_target(pull_request).put(marker(stack), text), err=True)
+            click.echo(_target(pull_request).put(marker(request.title), text), err=True)
     except InputError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)

@@ -20,7 +20,7 @@ _PACKED = ("userData", "userDataBase64", "customData")
 _INDEX = re.compile(r"\[\d+\]")
 _STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
 #: Operations that a person need not see: nothing changes, or the other half of a replacement says it.
-_SILENT = ("same", "read", "create-replacement", "delete-replaced")
+_SILENT = ("same", "read", "refresh", "create-replacement", "delete-replaced")
 
 
 def table(preview: Mapping[str, Any]) -> str:

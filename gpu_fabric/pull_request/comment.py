@@ -24,9 +24,9 @@ _DELTAS = (
 )
 
 
-def marker(stack: str) -> str:
-    """By this line the comment is found again."""
-    return f"<!-- gpu-fabric: {stack} -->"
+def marker(title: str) -> str:
+    """By this line the comment of a project's stack is found again."""
+    return f"<!-- gpu-fabric: {title} -->"
 
 
 def comment(request: Request, outcome: Outcome, *, full_report: str = "", limit: int = LIMIT) -> str:
@@ -36,8 +36,8 @@ def comment(request: Request, outcome: Outcome, *, full_report: str = "", limit:
         filter(
             None,
             [
-                marker(request.stack),
-                f"## Fabric report: {request.stack}",
+                marker(request.title),
+                f"## Fabric report: {request.title}",
                 _verdicts(outcome),
                 _deltas(outcome),
                 _picture(outcome.report),

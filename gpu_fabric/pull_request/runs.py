@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from gpu_fabric.nccl.hardware import load_sizes
+from gpu_fabric.pull_request.changes import table
 
 #: Files that the lint reads among those that a branch changes.
 LINTED = (".sh", ".conf", ".xml", ".sbatch", ".slurm", ".env")
@@ -48,6 +49,11 @@ class Request:
     @property
     def stack_file(self) -> str:
         return f"Pulumi.{self.stack}.yaml"
+
+    @property
+    def title(self) -> str:
+        """The stack, after its project's folder where that is not the repository itself."""
+        return self.stack if self.place == "." else f"{self.place} {self.stack}"
 
 
 @dataclass(frozen=True)
@@ -237,10 +243,22 @@ def _sizes(stack_file: Path) -> list[str]:
 def _drift(request: Request) -> str:
     if request.cloud == "simulated":
         return "Not looked for: the clouds of this run are simulated."
-    line = ("refresh", "--stack", request.stack, "--project", str(request.project), "--cloud", "real")
-    extra = ("--", "--preview-only", "--expect-no-changes", "--non-interactive")
-    done = _python(request.repository, "gpu_fabric.engine", *line, *extra)
-    if done.returncode == 0:
+    done = refreshed(request.project, request.stack, "--cloud", request.cloud)
+    if not done.stdout.startswith("{"):
+        last = (done.stderr.strip().splitlines() or ["pulumi refresh said nothing"])[-1]
+        return f"Unknown: {last}"
+    return drift_note(json.loads(done.stdout))
+
+
+def refreshed(project: Path, stack: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Compare the state with the cloud and change neither; JSON like a preview's."""
+    line = ("refresh", "--stack", stack, "--project", str(project), *options)
+    return _python(project, "gpu_fabric.engine", *line, "--", "--preview-only", "--json")
+
+
+def drift_note(refresh: Mapping[str, Any]) -> str:
+    """What somebody changed beside Pulumi: each value in the state, and in the cloud."""
+    counts = refresh.get("changeSummary", {})
+    if not any(number for op, number in counts.items() if op != "same"):
         return "None: the cloud holds what the state says."
-    said = [text for text in done.stdout.splitlines() if text.startswith((" ~", " -", " +"))]
-    return "The cloud differs from the state:\n\n```\n" + "\n".join(said or [done.stderr.strip()]) + "\n```"
+    return f"The cloud differs from the state (state → cloud):\n\n{table(refresh)}"

@@ -47,6 +47,14 @@ def test_a_comment_never_exceeds_the_limit_and_closes_what_it_opens(lines: int, 
     assert text.count("```") % 2 == 0
 
 
+def test_two_projects_of_one_repository_have_comments_of_their_own() -> None:
+    inner = Request(Path(), Path("examples/p4d-cluster"), "dev", "main")
+    assert comment(inner, outcome()).startswith(
+        "<!-- gpu-fabric: examples/p4d-cluster dev -->\n\n## Fabric report: "
+    )
+    assert comment(REQUEST, outcome()).startswith("<!-- gpu-fabric: dev -->\n")
+
+
 def test_what_does_not_fit_is_said_to_be_cut_with_the_address_of_the_rest() -> None:
     long = outcome(report="# Fabric report: dev\n\n" + "a line of the report\n" * 5_000)
     text = comment(REQUEST, long, full_report="https://example.com/run")
@@ -61,6 +69,21 @@ def test_a_delta_is_a_share_of_the_base_and_unknown_where_one_side_is() -> None:
 
 def test_without_training_the_comment_says_that_nothing_is_predicted() -> None:
     assert "No prediction: the stack file has no `training`, or nothing fits." in comment(REQUEST, outcome())
+
+
+@pytest.mark.parametrize(
+    ("changes", "failed"),
+    [
+        ({}, False),
+        ({"findings": {"findings": [], "counts": {"error": 0, "warning": 3}}}, False),
+        ({"findings": {"findings": [], "counts": {"error": 1}}}, True),
+        ({"exit_code": 1}, True),
+    ],
+)
+def test_a_report_fails_by_its_preview_its_mandatory_policies_and_its_lint_errors(
+    changes: dict[str, Any], failed: bool
+) -> None:
+    assert outcome(**changes).failed is failed
 
 
 def test_what_failed_is_open_and_the_rest_is_folded() -> None:

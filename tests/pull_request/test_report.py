@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.simulated import PULUMI_YAML, ROOT
+from gpu_fabric.engine.binary import Engine
+from gpu_fabric.pull_request.runs import drift_note, refreshed
+from tests.simulated import PULUMI_YAML, ROOT, SimulatedStack
 
 BASE = {"zone": "us-east-1a", "instanceType": "p5.48xlarge", "nodes": 4}
 TRAINING = {"model": "llama-3-70b", "globalBatch": 1024}
@@ -87,6 +89,25 @@ def test_a_branch_that_changes_nodes_mtu_and_layout_is_told_what_that_does(repos
         ["git", "worktree", "list"], cwd=repository, capture_output=True, text=True, check=True
     )
     assert len(listed.stdout.splitlines()) == 1
+
+
+@pytest.mark.engine
+def test_what_somebody_changed_beside_pulumi_is_named_with_both_values(
+    repository: Path, engine: Engine
+) -> None:
+    stack = SimulatedStack(repository, engine)
+    stack.ok("up")
+    assert drift_note(json.loads(refreshed(repository, "dev").stdout)) == (
+        "None: the cloud holds what the state says."
+    )
+    (vpc,) = (one["id"] for one in stack.holdings() if one["kind"] == "aws:ec2/vpc:Vpc")
+    line = [sys.executable, "-m", "gpu_fabric.rehearsal", "--database", str(stack.database), "drift"]
+    line += ["aws:ec2/vpc:Vpc", vpc, "enableDnsHostnames", "false"]
+    subprocess.run(line, cwd=ROOT, check=True, capture_output=True)
+    note = drift_note(json.loads(refreshed(repository, "dev").stdout))
+    assert note.splitlines()[-1] == (
+        "| update | train-aws-vpc | aws:ec2:Vpc | `enableDnsHostnames`: True → False |"
+    )
 
 
 @pytest.mark.engine
