@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from gpu_fabric.cli import main
 from gpu_fabric.cli.hostfile import FORMATS as OFFERED
@@ -161,3 +164,110 @@ def test_the_planner_is_asked_for_what_it_knows_and_silent_otherwise() -> None:
     assert found is not None
     assert 250 < found < 400
     assert planned_busbw("no-such-size", "all_reduce", 4, 2**30) is None
+
+
+# ---- what follows the script is the script's ------------------------------------------------------------------------
+
+#: Every option of launch itself, and what scripts often have.
+WORDS = (
+    "--nodes", "--port", "--json", "--tensor", "--pipeline", "--context", "--write", "--no-entrypoint", "--help", "-h",
+    "--", "--lr", "0.1", "5", "-x", "", "a b", "$(id)", "--port=1", "torchrun",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("launcher", ["torchrun", "deepspeed", "megatron"])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=st.lists(st.sampled_from(WORDS), max_size=6))
+def test_whatever_follows_the_script_reaches_it_as_it_is(
+    cli: Cli, tmp_path: Path, launcher: str, words: list[str]
+) -> None:
+    nodes = write(tmp_path / "nodes", "10.10.0.1\n10.10.0.2\n")
+    ran = cli("launch", launcher, "--nodes", nodes, "--json", "train.py", *words)
+    assert ran.code == 0, ran.said
+    for entry in json.loads(ran.output)["commands"]:
+        command = shlex.split(entry["command"])
+        at = command.index("train.py") + 1
+        assert command[at : at + len(words)] == words
+
+
+def test_an_option_of_another_launcher_is_no_option(cli: Cli, tmp_path: Path) -> None:
+    nodes = write(tmp_path / "nodes", "10.10.0.1\n")
+    ran = cli("launch", "torchrun", "--nodes", nodes, "--tensor", "8", "train.py")
+    assert (ran.code, "No such option" in ran.said) == (2, True)
+    assert cli("launch", "megatron", "--nodes", nodes, "--tensor", "8", "train.py").code == 0
+
+
+# ---- lists of nodes -------------------------------------------------------------------------------------------------
+
+ROW = {"address": "10.0.0.1", "name": "n1", "cloud": "aws", "id": "i-1", "slots": 8, "layers": ["nn-1"]}
+ODD: list[Any] = [None, "", "x y", "$(id)", 0, -2, 1.5, True, "8", [], {}, [1], "abc", 10**30]
+#: What an odd value may be where it is fine.
+FINE = {("layers", "[]"), ("slots", "8"), ("name", "''"), ("cloud", "''"), ("id", "''")} | {
+    (name, repr(text)) for name in ("name", "cloud", "id") for text in ("x y", "$(id)", "8", "abc")
+} | {("address", repr(text)) for text in ("8", "abc")}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", ODD, ids=repr)
+@pytest.mark.parametrize("name", [*ROW, "other"])
+def test_a_node_of_json_is_taken_only_as_it_was_written(
+    cli: Cli, tmp_path: Path, name: str, value: Any
+) -> None:
+    nodes = write(tmp_path / "nodes.json", json.dumps([{**ROW, name: value}]))
+    for ran in (cli("hostfile", nodes), cli("launch", "torchrun", "--nodes", nodes, "train.py")):
+        fine = (name, repr(value)) in FINE
+        assert ran.code == (0 if fine else 2), ran
+        assert fine or "not a list of nodes" in ran.said
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("n[1-x] slots=8\n", "line 1: 'n[1-x]': '1-x' is no number and no range such as 1-4"),
+        ("n[1-2000000]\n", "more than 100,000 nodes"),
+        ("n1 slots=0\n", "line 1: 'n1 slots=0': write `ADDRESS slots=8 cloud=aws`"),
+        ("n1 slots=²\n", "line 1: 'n1 slots=²': write"),
+        ("$(id) slots=8\n", "'$(id)' is no name of a node"),
+        ("n1\nn1\n", "n1 stands twice"),
+        ('{"address": "10.0.0.1"}', "it is one object"),
+        ("[" * 100_000, "not a list of nodes"),
+        ("[1]", "entry 1: 1 is no object"),
+        (json.dumps([ROW, ROW]), "10.0.0.1 stands twice"),
+        ("", "the list of nodes is empty"),
+    ],
+)
+def test_a_list_that_is_none_is_refused_in_words_by_every_command(
+    cli: Cli, tmp_path: Path, text: str, says: str
+) -> None:
+    nodes = write(tmp_path / "nodes", text)
+    for ran in (cli("hostfile", nodes), cli("launch", "torchrun", "--nodes", nodes, "train.py")):
+        assert (ran.code, says in ran.said) == (2, True), ran.said
+
+
+def test_a_node_in_two_files_stands_twice(cli: Cli, tmp_path: Path) -> None:
+    one, two = (write(tmp_path / name, "10.0.0.1\n") for name in ("one", "two"))
+    assert "10.0.0.1 stands twice" in cli("hostfile", one, two).said
+    assert "10.0.0.1 stands twice" in cli("launch", "torchrun", "--nodes", one, "--nodes", two, "t.py").said
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        3, [], [3], {}, {"Instances": 3}, {"Instances": [{"x": 1}]}, {"Instances": [1]}, {"Instances": [None]},
+        {"Instances": [{"InstanceId": 3}]}, {"Instances": [{"InstanceId": "i-1", "NetworkNodes": "nn-a"}]},
+        {"Instances": [{"InstanceId": "i-1", "NetworkNodes": [1]}]}, {"Instances": [{"InstanceId": ""}]},
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_topology_that_is_not_what_ec2_prints_is_refused_in_words(
+    cli: Cli, tmp_path: Path, document: Any
+) -> None:
+    nodes = write(tmp_path / "nodes.json", json.dumps([ROW]))
+    ran = cli("hostfile", nodes, "--topology", write(tmp_path / "topology.json", json.dumps(document)))
+    assert (ran.code, "describe-instance-topology" in ran.said) == (
+        (0, False) if document == [] else (2, True)
+    )
+
+
+def test_json_is_a_format_and_an_option(cli: Cli, tmp_path: Path) -> None:
+    nodes = write(tmp_path / "nodes", "10.0.0.1\n")
+    assert cli("hostfile", nodes, "--json").output == cli("hostfile", nodes, "--format", "json").output

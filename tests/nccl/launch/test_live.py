@@ -192,3 +192,27 @@ def test_azures_refusal_is_said_in_one_line() -> None:
         answers.get(re.compile(r"https://management\.azure\.com/.*"), body=json.dumps(error), status=404)
         with pytest.raises(LiveError, match=r"Azure: \(ResourceNotFound\) The Resource was not found\."):
             azure.members("train", "rg", subscription="s", compute=compute, network=network)
+
+
+def test_a_thousand_instances_are_asked_for_in_as_many_calls_as_ec2_takes_values() -> None:
+    """One filter takes 200 values, one topology call 100 ids."""
+    ids = [f"i-{number:017x}" for number in range(1001)]
+    asked: dict[str, list[int]] = {"instances": [], "topology": []}
+
+    class Ec2:
+        def get_paginator(self, name: str) -> Ec2:
+            assert name == "describe_instances"
+            return self
+
+        def paginate(self, *, Filters: list[dict[str, Any]]) -> list[dict[str, Any]]:  # noqa: N803
+            values = Filters[1]["Values"]
+            asked["instances"].append(len(values))
+            return [described(values)]
+
+        def describe_instance_topology(self, *, InstanceIds: list[str]) -> dict[str, Any]:  # noqa: N803
+            asked["topology"].append(len(InstanceIds))
+            return {"Instances": []}
+
+    nodes = aws.members(instance_ids=ids, ec2=Ec2())
+    assert [node.id for node in nodes] == ids
+    assert asked == {"instances": [200] * 5 + [1], "topology": [100] * 10 + [1]}
