@@ -49,7 +49,8 @@ class Problem:
     remedy: str
 
     def __str__(self) -> str:
-        return without_secrets(f"{render_path(self.path)}: {self.what}; {self.remedy}")
+        place = f"{render_path(self.path)}: " if self.path else ""
+        return without_secrets(f"{place}{self.what}; {self.remedy}")
 
 
 def render_path(path: Path) -> str:

@@ -181,6 +181,12 @@ def _remedy_for_choice(expected: str) -> str:
 def _problem(error: Mapping[str, Any], model: type[BaseModel], given: Any, spelling: Spelling) -> Problem:
     location = tuple(error["loc"])
     value, kind, context = error.get("input"), error["type"], error.get("ctx", {})
+    if isinstance(value, pulumi.Output) and kind != "extra_forbidden":
+        return Problem(
+            location,
+            "is an output, which nobody knows before a deployment, and the plan is checked before",
+            "give the value itself",
+        )
     match kind:
         case "extra_forbidden":
             here = _model_at(model, location[:-1], given)

@@ -12,6 +12,7 @@ from gpu_fabric.components.azure.checks import address_plan as azure_plan
 from gpu_fabric.components.azure.checks import location_of
 from gpu_fabric.components.azure.settings import AzureClusterSettings
 from gpu_fabric.components.interconnect.limits import GATEWAY_PREFIX
+from gpu_fabric.components.interconnect.settings import CrossCloudSettings
 from gpu_fabric.components.surroundings import Surroundings
 
 
@@ -48,6 +49,17 @@ class KnownEnd:
 class KnownEnds:
     aws: KnownEnd
     azure: KnownEnd
+
+
+def ends_of(settings: CrossCloudSettings) -> KnownEnds:
+    """What a program says of its own networks."""
+    aws, azure = settings.aws, settings.azure
+    return KnownEnds(
+        KnownEnd(aws.region or None, as_block(aws.vpc_cidr), as_block(aws.subnet_cidr), adopted=True),
+        KnownEnd(
+            azure.location or None, as_block(azure.network_cidr), as_block(azure.subnet_cidr), adopted=True
+        ),
+    )
 
 
 def as_block(text: str | None) -> IPv4Network | None:

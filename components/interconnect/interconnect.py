@@ -25,7 +25,7 @@ from gpu_fabric.components.interconnect.derived import (
     gateway_block,
     planned_links,
 )
-from gpu_fabric.components.interconnect.ends import KnownEnd, KnownEnds, as_block
+from gpu_fabric.components.interconnect.ends import KnownEnds, ends_of
 from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
 from gpu_fabric.components.interconnect.manual import manual
@@ -91,7 +91,7 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
             CrossCloudSettings,
             args,
             f"CrossCloudInterconnect {name!r}",
-            lambda read: check(read, _known_ends(read)),
+            lambda read: check(read, ends_of(read)),
         )
         aws, azure = settings.aws, settings.azure
         ends = Ends(
@@ -105,7 +105,7 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
                 region=aws.region,
             ),
             AzureEnd(virtual_network_id=azure.virtual_network_id, location=azure.location),
-            _known_ends(settings),
+            ends_of(settings),
         )
         self._build(name, settings, ends, opts)
 
@@ -268,14 +268,6 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
         keys = aws.connect(joined.aws, links, joined.asns, bgp_key)
         azure.connect(links, partner_asn=joined.asns[0], ready_when=joined.circuit_ready, bgp_key=bgp_key)
         joined.finish(keys)
-
-
-def _known_ends(settings: CrossCloudSettings) -> KnownEnds:
-    aws, azure = settings.aws, settings.azure
-    return KnownEnds(
-        KnownEnd(aws.region, as_block(aws.vpc_cidr), as_block(aws.subnet_cidr), adopted=True),
-        KnownEnd(azure.location, as_block(azure.network_cidr), as_block(azure.subnet_cidr), adopted=True),
-    )
 
 
 def _urgent(note: str) -> bool:

@@ -6,8 +6,9 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import pulumi
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from gpu_fabric.components.azure.regions import location_name
 from gpu_fabric.components.settings import Identifier, Number, Settings, Switch, Text, WholeNumber
 
 
@@ -56,7 +57,8 @@ def _secret(value: Any) -> Any:
             "a key stands here in plain text; take it out of the file and out of its history, choose another, set it "
             "with `pulumi config set --secret bgpKey` and write `bgpKeyFrom: bgpKey`"
         )
-    return value
+    # Whoever made the output may not have marked it.
+    return pulumi.Output.secret(value)
 
 
 SecretKey = Annotated[Any, BeforeValidator(_secret)]
@@ -190,14 +192,18 @@ class InterconnectSettings(Settings):
         return 2 if self.redundancy is Redundancy.CIRCUIT else 1
 
 
+UNKNOWN = ""
+"""Stands in for a region or a block that a program left out: whatever would follow from one is not checked."""
+
+
 class AwsNetwork(Settings):
     """The network on AWS, where a program joins networks of its own."""
 
-    region: Text = Field(description="the region, such as us-east-1", examples=["us-east-1"])
+    region: Text = Field(description="the region, such as us-east-1", examples=[UNKNOWN])
     vpc_id: Identifier = Field(description="the id of the VPC", examples=["vpc-0"])
-    vpc_cidr: Text = Field(description="the VPC's block", examples=["10.100.0.0/16"])
+    vpc_cidr: Text = Field(description="the VPC's block", examples=[UNKNOWN])
     subnet_id: Identifier = Field(description="the id of the nodes' subnet", examples=["subnet-0"])
-    subnet_cidr: Text = Field(description="the block of the nodes' subnet", examples=["10.100.16.0/20"])
+    subnet_cidr: Text = Field(description="the block of the nodes' subnet", examples=[UNKNOWN])
     security_group_id: Identifier | None = None
     """A group that is to let the other side's nodes in."""
 
@@ -205,14 +211,29 @@ class AwsNetwork(Settings):
 class AzureNetwork(Settings):
     """The network on Azure, where a program joins networks of its own."""
 
-    location: Text = Field(description="the region, such as eastus", examples=["eastus"])
+    location: Annotated[Text, AfterValidator(location_name)] = Field(
+        description="the region, such as eastus", examples=[UNKNOWN]
+    )
     virtual_network_id: Identifier = Field(description="the id of the virtual network", examples=["/v"])
-    network_cidr: Text = Field(description="the virtual network's block", examples=["10.200.0.0/16"])
-    subnet_cidr: Text = Field(description="the block of the nodes' subnet", examples=["10.200.16.0/20"])
+    network_cidr: Text = Field(description="the virtual network's block", examples=[UNKNOWN])
+    subnet_cidr: Text = Field(description="the block of the nodes' subnet", examples=[UNKNOWN])
+
+
+def _example(network: type[Settings]) -> dict[str, Any]:
+    """Stands in for a network that is missing, so that the rest is still checked."""
+    return {
+        field.alias or name: field.examples[0]
+        for name, field in network.model_fields.items()
+        if field.examples
+    }
 
 
 class CrossCloudSettings(InterconnectSettings):
     """The link together with the networks that it joins."""
 
-    aws: AwsNetwork
-    azure: AzureNetwork
+    aws: AwsNetwork = Field(
+        description="the network on AWS: its region, ids and blocks", examples=[_example(AwsNetwork)]
+    )
+    azure: AzureNetwork = Field(
+        description="the network on Azure: its location, id and blocks", examples=[_example(AzureNetwork)]
+    )

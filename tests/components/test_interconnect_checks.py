@@ -31,6 +31,8 @@ LINK: dict[str, Any] = {
 MANUAL: dict[str, Any] = {"partner": "manual", "bandwidthMbps": 10_000}
 SUBNET = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/n"
 
+GROUP = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/networkSecurityGroups/g"
+
 
 def settings_of(
     link: dict[str, Any], *, zone: str = "us-east-1a", location: str = "eastus", **sides: Any
@@ -357,7 +359,7 @@ def test_a_link_needs_both_clouds() -> None:
 def test_adopted_networks_must_say_what_nobody_can_look_up() -> None:
     said = problems(
         aws={"vpcId": "vpc-1", "subnetId": "subnet-1"},
-        azure={"subnetId": SUBNET, "securityGroupId": "g"},
+        azure={"subnetId": SUBNET, "securityGroupId": GROUP},
     )
     assert said == [
         "fabric.interconnect: the block of the adopted subnet on aws and azure is not known, and the hosts' routes "
@@ -368,6 +370,15 @@ def test_adopted_networks_must_say_what_nobody_can_look_up() -> None:
         "tables that are to learn the way to Azure",
         "awsVpcCidr: is missing: a virtual private gateway announces its VPC's whole block, and nothing at all where a "
         "narrower one is allowed; give the block of the adopted VPC, or set `awsGateway: transit`",
+    ]
+
+
+def test_an_adopted_vpcs_whole_block_is_apart_from_the_virtual_network() -> None:
+    near = {"cidr": "10.40.0.0/20", "subnetCidr": "10.40.8.0/21"}
+    change = {"awsRouteTableIds": ["rtb-1"], "awsVpcCidr": "10.40.0.0/16"}
+    assert problems(change, aws=ADOPTED, azure=near) == [
+        "awsVpcCidr: 10.40.0.0/16 overlaps the Azure side's 10.40.0.0/20; join networks whose blocks are apart, or set "
+        "`awsGateway: transit`, which announces the nodes' subnet alone"
     ]
 
 
@@ -383,8 +394,7 @@ ADOPTED = {"vpcId": "vpc-1", "subnetId": "subnet-1", "subnetCidr": "10.40.16.0/2
         ),
         (
             {"awsVpcCidr": "10.0.0.0/8"},
-            "awsVpcCidr: 10.0.0.0/8 overlaps the Azure side's 10.200.0.0/16; join networks whose blocks are apart, or "
-            "set `awsGateway: transit`, which announces the nodes' subnet alone",
+            "awsVpcCidr: 10.0.0.0/8 is a /8; a VPC takes a size between /16 and /28",
         ),
         (
             {"awsGateway": "transit", "routeIsolation": True},

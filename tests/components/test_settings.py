@@ -92,8 +92,8 @@ def test_a_whole_number_may_arrive_as_a_float_as_it_does_from_other_languages(va
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["a"], ": a list stands where a map belongs; write `key: value` lines"),
-        ("text", ": text stands where a map belongs; write `key: value` lines"),
+        (["a"], "a list stands where a map belongs; write `key: value` lines"),
+        ("text", "text stands where a map belongs; write `key: value` lines"),
         (
             {"nodeCount": 1, "innerPart": [1]},
             "innerPart: a list stands where a map belongs; write `key: value` lines",

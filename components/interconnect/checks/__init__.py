@@ -21,6 +21,7 @@ from gpu_fabric.components.problems import Problem
 
 RULES: tuple[Callable[[InterconnectSettings, KnownEnds], Iterable[Problem]], ...] = (
     capacity.bandwidth,
+    location.regions,
     location.location,
     location.tier,
     capacity.gateway,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_fabric.components.azure.limits import RDMA_NETWORK, UNUSABLE_BLOCKS
+from gpu_fabric.components.aws import limits as aws_limits
+from gpu_fabric.components.azure.limits import RDMA_NETWORK, SUBNET_PREFIXES, UNUSABLE_BLOCKS
 from gpu_fabric.components.interconnect.addresses import DEFAULT_LINK, SMALLEST_LINK_BLOCK
 from gpu_fabric.components.interconnect.derived import vpc_block
 from gpu_fabric.components.interconnect.ends import KnownEnds
 from gpu_fabric.components.interconnect.limits import GATEWAY_PREFIX
-from gpu_fabric.components.interconnect.settings import AwsGateway, InterconnectSettings
+from gpu_fabric.components.interconnect.settings import AwsGateway, CrossCloudSettings, InterconnectSettings
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.subnets import read_block
 
@@ -62,7 +63,7 @@ def gateway_subnet(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[
     yield from found
     if block is None:
         return
-    if azure.network is not None and not azure.adopted and not block.subnet_of(azure.network):
+    if azure.network is not None and azure.whole and not block.subnet_of(azure.network):
         yield Problem(
             where, f"{block} is not inside the virtual network {azure.network}", "give a part of it"
         )
@@ -82,6 +83,9 @@ def networks(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Proble
         yield Problem(
             ("aws_route_table_ids",), "a new VPC's route table is ours and needs no naming", "drop the key"
         )
+    if isinstance(settings, CrossCloudSettings):
+        yield from _of_a_program(settings)
+        return
     unknown = [
         cloud
         for cloud, end in (("aws", ends.aws), ("azure", ends.azure))
@@ -93,6 +97,40 @@ def networks(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Proble
             f"the block of the adopted subnet on {' and '.join(unknown)} is not known, and the hosts' routes need it",
             "give " + " and ".join(f"`{cloud}.network.subnetCidr`" for cloud in unknown),
         )
+
+
+def _of_a_program(settings: CrossCloudSettings) -> Iterator[Problem]:
+    """Both networks of a program: blocks, each subnet in its network, and the networks apart."""
+    found: list[Problem] = []
+    aws, azure = settings.aws, settings.azure
+    vpc_cidr = read_block(
+        ("aws", "vpc_cidr"), aws.vpc_cidr, aws_limits.SUBNET_PREFIXES, "a VPC", found, "10.100.0.0/16"
+    )
+    network = read_block(
+        ("azure", "network_cidr"), azure.network_cidr, SUBNET_PREFIXES, "Azure", found, "10.200.0.0/16"
+    )
+    for cloud, text, whole, name, sizes, example in (
+        ("aws", aws.subnet_cidr, vpc_cidr, "VPC", aws_limits.SUBNET_PREFIXES, "10.100.16.0/20"),
+        ("azure", azure.subnet_cidr, network, "virtual network", SUBNET_PREFIXES, "10.200.16.0/20"),
+    ):
+        where = (cloud, "subnet_cidr")
+        nodes = read_block(where, text, sizes, "a subnet", found, example)
+        if nodes is not None and whole is not None and not nodes.subnet_of(whole):
+            found.append(Problem(where, f"{nodes} is not inside the {name} {whole}", "give a part of it"))
+    if vpc_cidr is not None and network is not None and vpc_cidr.overlaps(network):
+        found.append(
+            Problem(
+                ("azure", "network_cidr"),
+                f"{network} overlaps the AWS side's {vpc_cidr}",
+                "join networks whose blocks are apart",
+            )
+        )
+    unusable = {RDMA_NETWORK: "the RDMA network, which owns it on every Azure node", **UNUSABLE_BLOCKS}
+    for where, block in ((("aws", "vpc_cidr"), vpc_cidr), (("azure", "network_cidr"), network)):
+        for other, purpose in unusable.items():
+            if block is not None and block.overlaps(other):
+                found.append(Problem(where, f"{block} overlaps {other} of {purpose}", "join another network"))
+    yield from found
 
 
 def vpc(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Problem]:
@@ -117,7 +155,7 @@ def vpc(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Problem]:
             )
         return
     found: list[Problem] = []
-    block = read_block(where, text, range(8, 29), "the VPC", found, "10.100.0.0/16")
+    block = read_block(where, text, aws_limits.SUBNET_PREFIXES, "a VPC", found, "10.100.0.0/16")
     yield from found
     if block is None:
         return

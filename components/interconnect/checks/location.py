@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpu_fabric.components.aws.regions import region_of
+from gpu_fabric.components.azure.regions import is_location
 from gpu_fabric.components.interconnect.derived import PROVIDERS, estimate, exchange_of, far_from_aws
 from gpu_fabric.components.interconnect.ends import KnownEnds
 from gpu_fabric.components.interconnect.exchanges import Exchange, exchanges
 from gpu_fabric.components.interconnect.gateway import tiers_that_reach
 from gpu_fabric.components.interconnect.limits import LOCAL_MBPS, NATIVE_AZURE_REGIONS
-from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Partner, Tier
+from gpu_fabric.components.interconnect.settings import (
+    CrossCloudSettings,
+    Family,
+    InterconnectSettings,
+    Partner,
+    Tier,
+)
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.planning.regions import closest_partner, region_pairs
 
@@ -47,6 +55,24 @@ def location(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Proble
                 f"give {' or '.join(there)}" if there else "choose another partner",
             )
         yield from _far_from_aws(settings, ends.aws.region, exchange)
+
+
+def regions(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    """The regions of a program's networks; those of a stack file are the clusters' to check."""
+    if not isinstance(settings, CrossCloudSettings):
+        return
+    aws, azure = settings.aws.region, settings.azure.location
+    if region_of(f"{aws}a") != aws:
+        zone = region_of(aws)
+        yield Problem(
+            ("aws", "region"),
+            f"{aws!r} is a zone" if zone is not None else f"{aws!r} is not the name of a region",
+            f"give {zone}" if zone is not None else "give one such as us-east-1",
+        )
+    if not is_location(azure):
+        yield Problem(
+            ("azure", "location"), f"{azure!r} is not the name of a region", "give one such as eastus"
+        )
 
 
 def _far_from_aws(settings: InterconnectSettings, aws: str | None, exchange: Exchange) -> Iterator[Problem]:
