@@ -17,7 +17,7 @@ from pathlib import Path
 
 import yaml
 
-PLACEHOLDER = "placeholder-for-a-secret-in-a-simulated-run"
+PLACEHOLDER = "placeholder-of-a-secret"
 _KEYS_OF_A_REAL_BACKEND = ("secretsprovider", "encryptedkey", "encryptionsalt")
 _STRING = "tag:yaml.org,2002:str"
 

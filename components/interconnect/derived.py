@@ -12,6 +12,7 @@ from gpu_fabric.components.interconnect.exchanges import (
     common_exchange,
     exchange_named,
     geography_of,
+    geography_of_location,
 )
 from gpu_fabric.components.interconnect.settings import InterconnectSettings, Partner
 from gpu_fabric.planning.regions import RegionPair, region_pair
@@ -28,7 +29,7 @@ def exchange_of(settings: InterconnectSettings, ends: KnownEnds) -> Exchange | N
             return known
         if settings.equinix.metro is None and settings.partner is Partner.EQUINIX:
             return None
-        geography = geography_of(ends.azure.region or "") or ""
+        geography = geography_of_location(settings.exchange) or geography_of(ends.azure.region or "") or ""
         # The user vouches for a location that the table lacks.
         provider = PROVIDERS.get(settings.partner, settings.manual.provider)
         return Exchange(settings.exchange, settings.equinix.metro or "", geography, (), (), (provider,))

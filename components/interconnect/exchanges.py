@@ -64,6 +64,12 @@ def common_exchange(aws: str | None, azure: str | None, provider: str | None) ->
     )
 
 
+def geography_of_location(location: str) -> str | None:
+    """The geography of a peering location; None for one that the table lacks."""
+    named = _document()["locations"].items()
+    return next((name for name, there in named if location.lower() in map(str.lower, there)), None)
+
+
 def geography_of(azure: str) -> str | None:
     """The geography of an Azure region; None for one that the table lacks."""
     return next((name for name, regions in _document()["geographies"].items() if azure in regions), None)

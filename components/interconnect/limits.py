@@ -38,6 +38,10 @@ MICROSOFT_ASN = 12_076
 
 LAST_ASN = 4_294_967_294
 
+KEY_CHARACTERS = range(6, 26)
+"""Of the key of the BGP sessions, which is the same at both ends: Direct Connect takes 6 to 80 (its API reference,
+BGPPeer authKey), ExpressRoute at most 25 (terraform-provider-azurerm, express_route_circuit_peering)."""
+
 VLANS = range(2, 4_095)
 """IEEE 802.1Q has 1 to 4094; 1 is a switch's default VLAN."""
 

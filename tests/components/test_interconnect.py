@@ -36,7 +36,7 @@ PROTOCOL = "equinix:fabric/routingProtocol:RoutingProtocol"
 PROFILES = "equinix:fabric/getServiceProfiles:getServiceProfiles"
 HOSTED = "aws:directconnect/getConnection:getConnection"
 CIRCUIT_STATE = "azure-native:network:getExpressRouteCircuit"
-BGP_KEY = "a key that only the stack knows"
+BGP_KEY = "a key of the stack alone"
 CONFIG = {"aws:region": "us-east-1", "azure-native:location": "eastus", "gpu-fabric:bgpKey": BGP_KEY}
 ANSWERS = {
     PROFILES: {"data": [{"uuid": "profile-1"}], "id": "x"},

@@ -295,6 +295,28 @@ def test_what_is_at_the_border_is_taken(change: dict[str, Any]) -> None:
     assert problems(change) == []
 
 
+MUMBAI = {"exchange": "Mumbai", "equinix": {**LINK["equinix"], "metro": "MB"}, "rttMs": 2}
+
+
+@pytest.mark.parametrize("tier", ["Local", "Standard", "Premium"])
+def test_the_user_vouches_for_the_tier_of_a_location_without_a_row(tier: str) -> None:
+    change = {**MUMBAI, "circuit": {"tier": tier}}
+    assert problems(change, zone="ap-south-1a", location="centralindia") == []
+
+
+def test_the_geography_of_a_location_without_a_row_is_known_all_the_same() -> None:
+    link = settings_of({**LINK, **MUMBAI}, zone="ap-south-1a", location="centralindia")
+    assert link.interconnect is not None
+    assert link.ends is not None
+    exchange = exchange_of(link.interconnect, link.ends)
+    assert exchange is not None
+    assert exchange.geography == "India"
+    assert circuit_sku(link.interconnect, exchange, "centralindia") == (Tier.STANDARD, Family.METERED)
+    assert problems({**MUMBAI, "circuit": {"tier": "Standard"}}) == [
+        "circuit.tier: the tier Standard at Mumbai reaches India only, not eastus; set it to Premium, or drop the key"
+    ]
+
+
 def test_a_pair_above_the_limit_is_refused_with_the_closer_region() -> None:
     assert problems(location="eastus2") == [
         "rttLimitMs: us-east-1 to eastus2 is estimated at 4.5 to 6 ms round trip (from distance, not measured), and "
@@ -344,6 +366,15 @@ def test_the_name_of_a_key_must_be_that_of_a_secret(configuration: Any) -> None:
         "bgpKeyFrom: gpu-fabric:bgpKey stands in plain text in the stack file; take it out of the file and of its "
         "history, and set another with `pulumi config set --secret bgpKey`"
     ]
+    for characters in (5, 26):
+        configuration({"gpu-fabric:bgpKey": "x" * characters}, ["gpu-fabric:bgpKey"])
+        assert problems({"bgpKeyFrom": "bgpKey"}) == [
+            f"bgpKeyFrom: the key that gpu-fabric:bgpKey holds has {characters} characters, and both clouds together "
+            "take 6 to 25; set another with `pulumi config set --secret bgpKey`"
+        ]
+    for characters in (6, 25):
+        configuration({"gpu-fabric:bgpKey": "x" * characters}, ["gpu-fabric:bgpKey"])
+        assert problems({"bgpKeyFrom": "bgpKey"}) == []
     configuration({"gpu-fabric:bgpKey": "correct-horse"}, ["gpu-fabric:bgpKey"])
     assert problems({"bgpKeyFrom": "bgpKey"}) == []
 

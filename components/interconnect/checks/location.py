@@ -8,7 +8,7 @@ from gpu_fabric.components.aws.regions import region_of
 from gpu_fabric.components.azure.regions import is_location
 from gpu_fabric.components.interconnect.derived import PROVIDERS, estimate, exchange_of, far_from_aws
 from gpu_fabric.components.interconnect.ends import KnownEnds
-from gpu_fabric.components.interconnect.exchanges import Exchange, exchanges
+from gpu_fabric.components.interconnect.exchanges import Exchange, exchanges, geography_of
 from gpu_fabric.components.interconnect.gateway import tiers_that_reach
 from gpu_fabric.components.interconnect.limits import LOCAL_MBPS, NATIVE_AZURE_REGIONS
 from gpu_fabric.components.interconnect.settings import (
@@ -119,22 +119,29 @@ def tier(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Problem]:
     if settings.partner is Partner.NATIVE or wanted is None or exchange is None or azure is None:
         return
     reach = tiers_that_reach(exchange, azure, settings.bandwidth_mbps)
-    if wanted in reach:
+    if wanted in reach or _vouched_for(settings, exchange, wanted, azure):
         if wanted is Tier.LOCAL and settings.circuit.family is Family.METERED:
             yield Problem(
                 ("circuit", "family"), "the tier Local is sold as UnlimitedData only", "drop the key"
             )
         return
-    if wanted is Tier.LOCAL and azure in exchange.local:
+    if wanted is Tier.LOCAL and settings.bandwidth_mbps < LOCAL_MBPS:
         what = f"the tier Local begins at {LOCAL_MBPS} Mb/s, and {settings.bandwidth_mbps} are asked for"
     elif wanted is Tier.LOCAL:
-        local = ", ".join(exchange.local) or "no region that is known"
-        what = f"the tier Local at {exchange.location} reaches {local}, not {azure}"
+        what = f"the tier Local at {exchange.location} reaches {', '.join(exchange.local)}, not {azure}"
     else:
         what = (
             f"the tier {wanted.value} at {exchange.location} reaches {exchange.geography} only, not {azure}"
         )
     yield Problem(("circuit", "tier"), what, f"set it to {reach[0].value}, or drop the key")
+
+
+def _vouched_for(settings: InterconnectSettings, exchange: Exchange, wanted: Tier, azure: str) -> bool:
+    """Whether nothing is known that speaks against the user's word: Local of a location without a row, Standard of one
+    without a geography."""
+    if wanted is Tier.LOCAL:
+        return not exchange.local and settings.bandwidth_mbps >= LOCAL_MBPS
+    return not exchange.geography or geography_of(azure) is None
 
 
 def latency(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Problem]:

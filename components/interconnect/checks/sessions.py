@@ -10,6 +10,7 @@ from pulumi.runtime.config import is_config_secret
 from gpu_fabric.components.interconnect.ends import KnownEnds
 from gpu_fabric.components.interconnect.limits import (
     AMAZON_SIDE,
+    KEY_CHARACTERS,
     LAST_ASN,
     LINK_MTU,
     PATH_MTU,
@@ -91,7 +92,8 @@ def key(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
         yield Problem(where, "`bgpKey` and `bgpKeyFrom` exclude each other", "keep the one you mean")
         return
     config = pulumi.Config("gpu-fabric")
-    if config.get(name) is None:
+    value = config.get(name)
+    if value is None:
         # What stands here may be the key itself, so it is not repeated.
         yield Problem(
             where,
@@ -104,4 +106,11 @@ def key(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
             where,
             f"gpu-fabric:{name} stands in plain text in the stack file",
             f"take it out of the file and of its history, and set another with {set_it}",
+        )
+    elif len(value) not in KEY_CHARACTERS:
+        yield Problem(
+            where,
+            f"the key that gpu-fabric:{name} holds has {len(value)} characters, and both clouds together take "
+            f"{KEY_CHARACTERS[0]} to {KEY_CHARACTERS[-1]}",
+            f"set another with {set_it}",
         )
