@@ -11,6 +11,7 @@ from ipaddress import IPv4Network
 from typing import Any
 
 from gpu_fabric.components.azure.addresses import DEFAULT_NETWORK, AddressPlan
+from gpu_fabric.components.azure.ids import adopted_ids
 from gpu_fabric.components.azure.image import image_reference, urn_problem
 from gpu_fabric.components.azure.limits import (
     AVAILABILITY_SET_FAULT_DOMAINS,
@@ -27,6 +28,7 @@ from gpu_fabric.components.azure.limits import (
     UNUSABLE_BLOCKS,
     ZONES,
 )
+from gpu_fabric.components.azure.regions import is_location, location_name
 from gpu_fabric.components.azure.settings import AzureClusterSettings, Network, Spot
 from gpu_fabric.components.choices import NodesAs, PlacementKind, additions, scratch_problems
 from gpu_fabric.components.node_files import problems_of_node_files
@@ -44,12 +46,7 @@ from gpu_fabric.nccl.bootstrap import AZURE_CUSTOM_DATA_LIMIT
 from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
 from gpu_fabric.nccl.hardware.catalog import UnknownSizeError
 
-_LOCATION = re.compile(r"[a-z][a-z0-9]+")
 _USER_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
-_SUBNET_ID = re.compile(
-    r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/virtualNetworks/[^/]+/subnets/[^/]+",
-    re.IGNORECASE,
-)
 
 
 def find_size(settings: AzureClusterSettings, around: Surroundings) -> NodeSize | None:
@@ -60,7 +57,7 @@ def find_size(settings: AzureClusterSettings, around: Surroundings) -> NodeSize 
 def location_of(settings: AzureClusterSettings, around: Surroundings) -> str | None:
     """The region in the form that ARM gives back: `East US` is eastus."""
     location = settings.location or around.region
-    return None if location is None else location.replace(" ", "").lower()
+    return None if location is None else location_name(location)
 
 
 def trusted_launch(settings: AzureClusterSettings) -> bool:
@@ -84,7 +81,7 @@ def _location(settings: AzureClusterSettings, around: Surroundings) -> Iterator[
         yield Problem(
             ("location",), "is missing", "give a region such as eastus, here or as azure-native:location"
         )
-    elif not _LOCATION.fullmatch(location):
+    elif not is_location(location):
         yield Problem(
             ("location",),
             f"{settings.location or around.region!r} is not the name of a region",
@@ -280,12 +277,6 @@ def _network(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Proble
 
 
 def _adopted_network(settings: AzureClusterSettings, network: Network) -> Iterator[Problem]:
-    if isinstance(network.subnet_id, str) and not _SUBNET_ID.fullmatch(network.subnet_id):
-        yield Problem(
-            ("network", "subnet_id"),
-            f"{network.subnet_id!r} is not the resource id of a subnet",
-            "give /subscriptions/…/virtualNetworks/…/subnets/… (`az network vnet subnet show --query id`)",
-        )
     for key in ("cidr", "bastion_subnet_cidr", "internet"):
         if getattr(network, key) is not None:
             yield Problem(
@@ -452,6 +443,10 @@ def _security(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Probl
         )
 
 
+def _adopted_ids(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Problem]:
+    yield from adopted_ids(settings)
+
+
 def _tags(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Problem]:
     for key in settings.tags:
         forbidden = sorted(TAG_NAME_FORBIDS & set(key))
@@ -476,6 +471,7 @@ RULES: tuple[Callable[[AzureClusterSettings, Surroundings], Iterable[Problem]], 
     _identity,
     _scratch,
     _security,
+    _adopted_ids,
     _tags,
 )
 

@@ -18,6 +18,10 @@ WITH_INFINIBAND = (
 )
 SUBNET = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/theirs/subnets/nodes"
 GROUP = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/proximityPlacementGroups/theirs"
+SECURITY_GROUP = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/networkSecurityGroups/theirs"
+IDENTITY = (
+    "/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/theirs"
+)
 KEY_OF_THEIRS = "-----BEGIN OPENSSH PRIVATE KEY-----\nSECRETSECRETSECRET\n-----END OPENSSH PRIVATE KEY-----"
 
 
@@ -285,7 +289,7 @@ def test_the_smallest_description_of_a_cluster_is_enough() -> None:
             "access.sshPublicKey: this is not text; give the line of a .pub file in quotes",
         ),
         (
-            {"access": {"findPeers": True, "identityId": "/subscriptions/s/mine"}},
+            {"access": {"findPeers": True, "identityId": IDENTITY}},
             "access.findPeers: the role is assigned to an identity that is made for it, and `identityId` names one of "
             "yours; drop the key and assign the role Reader to yours, or drop `identityId`",
         ),
@@ -327,7 +331,7 @@ def test_what_is_wrong_is_said_with_place_reason_and_remedy(changes: dict[str, A
         {
             "network": {
                 "subnetId": SUBNET,
-                "securityGroupId": "/subscriptions/s/…/networkSecurityGroups/theirs",
+                "securityGroupId": SECURITY_GROUP,
             }
         },
         {"network": {"internet": "none"}},

@@ -39,6 +39,10 @@ THEIR_SUBNET = (
 THEIR_SECURITY_GROUP = (
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/networkSecurityGroups/theirs"
 )
+THEIR_IDENTITY = (
+    "/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/theirs"
+)
+THEIR_KEY = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/diskEncryptionSets/theirs"
 THEIR_PROXIMITY_GROUP = (
     "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/proximityPlacementGroups/theirs"
 )
@@ -248,13 +252,13 @@ def test_the_os_disk_has_size_type_and_the_users_key() -> None:
         root_volume={
             "size_gib": 256,
             "type": "StandardSSD_LRS",
-            "disk_encryption_set_id": "/subscriptions/s/k",
+            "disk_encryption_set_id": THEIR_KEY,
         }
     )["storageProfile"]["osDisk"]
     assert own["diskSizeGB"] == 256
     assert own["managedDisk"] == {
         "storageAccountType": "StandardSSD_LRS",
-        "diskEncryptionSet": {"id": "/subscriptions/s/k"},
+        "diskEncryptionSet": {"id": THEIR_KEY},
     }
 
 
@@ -369,11 +373,11 @@ def test_nodes_that_may_find_their_peers_read_their_own_scale_set_and_nothing_mo
 
 
 def test_an_identity_of_the_users_is_used() -> None:
-    theirs = cluster(access={"identity_id": "/subscriptions/s/theirs"})
+    theirs = cluster(access={"identity_id": THEIR_IDENTITY})
     assert theirs.of_type(ROLE) == []
     assert theirs.one(SCALE_SET).inputs["identity"] == {
         "type": "UserAssigned",
-        "userAssignedIdentities": ["/subscriptions/s/theirs"],
+        "userAssignedIdentities": [THEIR_IDENTITY],
     }
 
 
