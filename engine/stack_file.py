@@ -10,6 +10,7 @@ and quoted as in the user's file.
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,9 @@ import yaml
 PLACEHOLDER = "placeholder-of-a-secret"
 _KEYS_OF_A_REAL_BACKEND = ("secretsprovider", "encryptedkey", "encryptionsalt")
 _STRING = "tag:yaml.org,2002:str"
+
+#: gopkg.in/yaml.v3 resolve.go: plain scalars that are infinite or no number.
+_NO_JSON = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 
 DEEPEST = 100
 """Levels of maps and lists in a stack file; no setting needs a tenth of it."""
@@ -120,7 +124,10 @@ def _problems(
 ) -> Iterator[str]:
     """What Pulumi's own reader (gopkg.in/yaml.v3 decode.go) refuses though it parses."""
     place = f"{name}:{node.start_mark.line + 1}"
-    if node in inside:
+    if isinstance(node, yaml.ScalarNode) and node.style is None and _NO_JSON.fullmatch(node.value):
+        # The engine hands the configuration over as JSON, which has no such number.
+        yield f"{place}:{node.start_mark.column + 1}: `{node.value}` is not a number to count with. Give digits"
+    elif node in inside:
         yield f"{place}: this value holds itself by an alias (`*`). Write it out"
     elif len(inside) > DEEPEST:
         yield _too_deep(place)

@@ -75,6 +75,11 @@ def test_an_empty_stack_file_is_an_empty_map(tmp_path: Path) -> None:
             "Pulumi.dev.yaml:6:1: the key `config` stands here again (line 1). Keep one\n"
             "Pulumi.dev.yaml:5:5: the key `nodes` stands here again (line 3). Keep one\nNothing was planned",
         ),
+        (
+            b"config:\n  p:fabric:\n    rttMs: .nan\n    more: [1, -.INF, '.nan']\n",
+            "Pulumi.dev.yaml:3:12: `.nan` is not a number to count with. Give digits\n"
+            "Pulumi.dev.yaml:4:15: `-.INF` is not a number to count with. Give digits\nNothing was planned",
+        ),
     ],
 )
 def test_what_pulumi_could_not_read_is_refused_with_its_line(tmp_path: Path, data: bytes, said: str) -> None:
@@ -103,7 +108,7 @@ def test_a_stack_file_is_copied_or_refused_with_its_name_whatever_stands_in_it(
 
 
 SCALARS = (
-    "yes No on OFF y True true FALSE null ~ 1:30 190:20:30 0777 0o17 0x1F 0b11 1_000 -5 +7 1e3 1.50 .5 .inf .NaN "
+    "yes No on OFF y True true FALSE null ~ 1:30 190:20:30 0777 0o17 0x1F 0b11 1_000 -5 +7 1e3 1.50 .5 '.inf' "
     "2026-01-02 2026-13-45 2026-01-02T03:04:05Z '1:30' \"yes\" 'null' '' !!str~5 !!int~'5' 12345678901234567890 = "
     "us-east-1a a:b v1:x=="
 )
