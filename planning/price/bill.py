@@ -167,8 +167,24 @@ INTERFACE_ENDPOINTS = 4
 """Of a network without internet; each is billed by the hour and by what it carries."""
 
 
-ZONE_1 = "Zone 1"
-"""ExpressRoute's billing zone of North America and Europe."""
+ZONE_2 = frozenset(
+    {
+        "australiacentral",
+        "australiacentral2",
+        "australiaeast",
+        "australiasoutheast",
+        "eastasia",
+        "japaneast",
+        "japanwest",
+        "southeastasia",
+    }
+)
+"""Regions near peering locations of ExpressRoute's second billing zone; those in North America and Europe are of the
+first. azure docs, expressroute/expressroute-locations-providers.md, column Zone. Others are counted as of the first."""
+
+
+def _billing_zone(azure: str | None) -> str:
+    return "Zone 2" if azure in ZONE_2 else "Zone 1"
 
 
 def _gateway_of(bandwidth_mbps: int) -> str:
@@ -178,14 +194,14 @@ def _gateway_of(bandwidth_mbps: int) -> str:
     )
 
 
-def _circuit_item(circuit: CircuitSpec, bandwidth: str, table: PriceTable) -> LineItem:
+def _circuit_item(circuit: CircuitSpec, bandwidth: str, azure: str | None, table: PriceTable) -> LineItem:
     if circuit.tier == "Local":
         price = table.find("expressroute-local", bandwidth)
         return LineItem(f"ExpressRoute Local circuit, {bandwidth} Mb/s", 1, price, standing=True)
     family = "metered" if circuit.metered else "unlimited"
     premium = " Premium" if circuit.tier == "Premium" else ""
     item = f"expressroute-circuit{premium.lower().replace(' ', '-')}"
-    price = table.find(item, bandwidth, ZONE_1, family)
+    price = table.find(item, bandwidth, _billing_zone(azure), family)
     return LineItem(f"ExpressRoute{premium} circuit, {bandwidth} Mb/s, {family}", 1, price, standing=True)
 
 
@@ -202,7 +218,7 @@ def _link_items(
         sides = 2 if link.redundancy == "circuit" else 1
         port = table.find("direct-connect-port", bandwidth, aws)
         yield LineItem(f"Direct Connect, {bandwidth} Mb/s", sides, port, standing=True)
-        yield _circuit_item(link.circuit, bandwidth, table)
+        yield _circuit_item(link.circuit, bandwidth, azure, table)
         connections = table.find(f"{link.partner}-connection", bandwidth)
         # One to each cloud.
         yield LineItem(f"{link.partner} connections", 2 * sides, connections, standing=True)
@@ -215,7 +231,7 @@ def _link_items(
         egress = table.find("direct-connect-egress", "aws", aws)
         yield LineItem("activations out of AWS", volume, egress, standing=False, by_volume=True)
         if link.circuit.metered:
-            out = table.find("expressroute-egress", "azure", ZONE_1, "metered")
+            out = table.find("expressroute-egress", "azure", _billing_zone(azure), "metered")
             yield LineItem("gradients out of Azure", volume, out, standing=False, by_volume=True)
 
 

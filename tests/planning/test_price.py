@@ -381,3 +381,23 @@ def test_the_tables_file_and_the_cache_have_one_format():
     rows = json.loads(text)["prices"]
     assert len(rows) == len(TABLE.prices)
     assert PriceTable(tuple(Price(**row) for row in rows), {}).prices == TABLE.prices
+
+
+@pytest.mark.parametrize(
+    ("location", "zone"), [("eastus", "Zone 1"), ("northeurope", "Zone 1"), ("japaneast", "Zone 2")]
+)
+def test_a_circuit_is_billed_in_the_zone_of_its_region(location, zone):
+    data = {
+        "aws": {"instanceType": "p5.48xlarge", "nodes": 4, "zone": "us-east-1a"},
+        "azure": {"vmSize": "Standard_ND96isr_H100_v5", "nodes": 4},
+        "interconnect": {"bandwidthMbps": 10000},
+    }
+    (item,) = (
+        i for i in bill_of(fabric_spec(data, azure_location=location), TABLE).items if "circuit" in i.what
+    )
+    if zone == "Zone 1":
+        assert isinstance(item.price, Price)
+        assert item.price.region == zone
+    else:
+        assert isinstance(item.price, Unknown)
+        assert zone in item.price.reason
