@@ -34,6 +34,10 @@ Written from the settings in `components/` by `python -m gpu_fabric.components.r
 Every key lies under `gpu-fabric:fabric` in `Pulumi.<stack>.yaml`. Component arguments have the same shape with keys in
 snake_case (`instance_type`, `root_volume.size_gib`). An unknown key is refused. A key without a default must be given.
 `fabric.sizes` describes sizes that the catalog lacks: [sizes.md](sizes.md).
+
+An editor with a YAML language server completes and checks the file by [its schema](stack-file.schema.json), which its
+first line names: `# yaml-language-server: $schema=docs/stack-file.schema.json`. For a project elsewhere,
+`python -m gpu_fabric.components.stack_schema > stack-file.schema.json` writes it.
 """
 
 

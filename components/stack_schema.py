@@ -27,6 +27,31 @@ _SECTIONS = {
 }
 
 
+#: Limits that pydantic leaves under its own names where a validator of ours comes first → JSON Schema's names.
+_LIMITS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+
+_ENCRYPTED = {
+    "type": "object",
+    "description": "A value that Pulumi encrypted: `pulumi config set --secret --path`.",
+    "properties": {"secure": {"type": "string"}},
+    "required": ["secure"],
+    "additionalProperties": False,
+}
+
+
+def _written(node: Any) -> Any:
+    """A part of pydantic's schema in JSON Schema's words; free text may also be encrypted."""
+    if isinstance(node, list):
+        return [_written(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    new = {_LIMITS.get(key, key): _written(value) for key, value in node.items()}
+    if new.get("type") == "string" and not {"enum", "const"} & set(new):
+        rest = {key: value for key, value in new.items() if key != "type"}
+        return {**rest, "anyOf": [{"type": "string"}, {"$ref": "#/$defs/Encrypted"}]}
+    return new
+
+
 def schema() -> str:
     """The schema as text, the same to the byte for the same models."""
     models = [model for model, _ in _SECTIONS.values()]
@@ -59,7 +84,7 @@ def schema() -> str:
                 },
             }
         },
-        **definitions,
+        "$defs": {**_written(definitions["$defs"]), "Encrypted": _ENCRYPTED},
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
