@@ -64,6 +64,16 @@ def _secret(value: Any) -> Any:
 SecretKey = Annotated[Any, BeforeValidator(_secret)]
 
 
+def _name_of_a_secret(value: Any) -> Any:
+    # Not in a message either: a key is easily written where its name belongs.
+    if not isinstance(value, str):
+        raise ValueError("is not a name; write `bgpKeyFrom: bgpKey`")  # noqa: TRY004 - as in _secret
+    return value
+
+
+NameOfSecret = Annotated[Text, BeforeValidator(_name_of_a_secret)]
+
+
 class Asns(Settings):
     amazon: WholeNumber = 64_512
     """Of the Direct Connect gateway: 64512 to 65534 or 4200000000 to 4294967294."""
@@ -114,6 +124,9 @@ class Equinix(Settings):
     """UUID of the service profile `AWS Direct Connect`. Without it: looked up during the deployment."""
     azure_profile: Identifier | None = None
     """UUID of the service profile `Azure ExpressRoute`. Without it: looked up during the deployment."""
+    accept: Switch = True
+    """Confirm the hosted connections. False where they are confirmed already, by hand or by an `up` whose answer was
+    lost."""
 
 
 class Megaport(Settings):
@@ -125,6 +138,9 @@ class Megaport(Settings):
     """The same for ExpressRoute."""
     term_months: WholeNumber = 1
     """1, 12, 24 or 36."""
+    accept: Switch = True
+    """Confirm the hosted connections. False where they are confirmed already, by hand or by an `up` whose answer was
+    lost."""
 
 
 class Manual(Settings):
@@ -159,6 +175,8 @@ class InterconnectSettings(Settings):
     """The 12 digits of the AWS account: the partner gives its connections to it."""
     aws_gateway: AwsGateway = AwsGateway.VIRTUAL_PRIVATE
     """A virtual private gateway for one VPC, or a transit gateway for many."""
+    aws_transit_gateway_id: Identifier | None = None
+    """With `awsGateway: transit`: an existing transit gateway, used instead of a new one."""
     aws_route_table_ids: tuple[Identifier, ...] = ()
     """For an adopted VPC: the route tables that learn the way to Azure."""
     aws_vpc_cidr: Text | None = None
@@ -169,7 +187,7 @@ class InterconnectSettings(Settings):
     addresses: Addresses = Addresses()
     circuit: Circuit = Circuit()
     gateway: Gateway = Gateway()
-    bgp_key_from: Text | None = None
+    bgp_key_from: NameOfSecret | None = None
     """The name of a secret of this stack (`pulumi config set --secret bgpKey`) with the key of the BGP sessions.
     Without it: AWS makes one for its sessions, and Azure's have none."""
     bgp_key: SecretKey | None = None
