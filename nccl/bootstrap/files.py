@@ -56,7 +56,7 @@ def node_files(
 ) -> tuple[NodeFile, ...]:
     """The files of a node, in the order in which they are written.
 
-    NCCL's file, the shell file, the topology if there is one, and the entrypoint. `topology_xml` None takes the
+    The entrypoint, the shell file, NCCL's file, and the topology if there is one. `topology_xml` None takes the
     catalog's layout of the size, if it has one; `""` installs none. The topology is installed also where it is
     not active: the environment alone decides that, by naming `paths.TOPOLOGY` in NCCL_TOPO_FILE.
     Raises `BootstrapInputError` if the environment names the topology and there is none, or is for another size.
@@ -74,10 +74,10 @@ def node_files(
         )
     topology = (NodeFile(paths.TOPOLOGY, xml),) if xml else ()
     return (
-        NodeFile(paths.NCCL_CONF, to_conf(environment)),
-        NodeFile(paths.ENVIRONMENT, to_node_shell(environment, fabric_ports=row.fabric_ports)),
-        *topology,
         NodeFile(paths.ENTRYPOINT, entrypoint(), mode="0755"),
+        NodeFile(paths.ENVIRONMENT, to_node_shell(environment, fabric_ports=row.fabric_ports)),
+        NodeFile(paths.NCCL_CONF, to_conf(environment)),
+        *topology,
     )
 
 

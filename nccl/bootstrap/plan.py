@@ -134,7 +134,7 @@ def traits(row: NodeSize, environment: Environment, setup: Setup) -> frozenset[s
     return frozenset((row.cloud.value, row.fabric.value, counts_by))
 
 
-WAITING: Final = ("services", "gpus", "efa", "infiniband")
+WAITING: Final = ("services", "gpus", "efa", "infiniband", "hold")
 """Steps that wait for somebody else."""
 
 MODULES: Final = ("efa", "infiniband", "scratch", "containers", "routes")

@@ -61,10 +61,11 @@ def cloud_config(
             version=__version__,
             size=row.name,
             packages=list(packages),
-            # The last file makes systemd want the unit at every boot, so it comes when the rest is there.
+            # The last file makes systemd want the unit at every boot, so it comes when the rest is there. The others
+            # are in the order that compresses best.
             files=[
-                *programs,
                 NodeFile(paths.SETUP_PLAN, json.dumps(steps.document, separators=(",", ":")) + "\n"),
+                *programs,
                 *written,
                 *(NodeFile(paths.before(unit), waits) for unit in steps.before),
                 NodeFile(paths.READY_UNIT, unit),

@@ -185,7 +185,12 @@ RULES = (
             "markers": {
                 "type": "array",
                 "items": {"type": "string"},
-                "default": ["gpu-fabric-ready.service", "gpu-fabric preflight", "NCCL_TESTS_MIN_BW"],
+                "default": [
+                    "gpu-fabric-ready.service",
+                    "gpu-fabric-preflight",
+                    "gpu-fabric preflight",
+                    "NCCL_TESTS_MIN_BW",
+                ],
                 "description": "Texts by which a gate is known, in the name or content of a file.",
             },
             "images": _BAKED,

@@ -6,9 +6,12 @@ that it writes are real. A scenario starts the unit as systemd does at a boot an
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -106,7 +109,10 @@ def test_an_azure_node_waits_for_the_images_services_and_counts_infiniband_ports
     assert node.start_unit() == 0
     log = node.root.read("/systemctl.log") or ""
     for unit in ("sku-customizations", "azure_persistent_rdma_naming", "openibd", "nvidia-fabricmanager"):
-        assert f"show -p LoadState,ActiveState {unit}.service\n" in log
+        assert (
+            f"show -p LoadState,ActiveState,UnitFileState,InactiveExitTimestampMonotonic {unit}.service\n"
+            in log
+        )
     notes = {row["step"].partition("-")[2]: row["reason"] for row in node.readiness["steps"]}
     assert notes["fabric"] == "8 ports at 400 Gb/s"
     assert "gpu-fabric: ready in" in node.console
@@ -146,7 +152,7 @@ WRONG = (
         "services",
         "echo activating >/units/openibd.service",
         "echo active >/units/openibd.service",
-        "still waiting for openibd.service? after 0 s",
+        "still waiting for openibd.service after 0 s",
     ),
     Wrong("gpus", *stand_in("nvidia-smi", "echo GPU 0: one"), "nvidia-smi lists 1 of 8 GPUs after 0 s"),
     Wrong(
@@ -162,9 +168,15 @@ WRONG = (
         "the module nvidia_peermem is not loaded after 0 s",
     ),
     Wrong(
+        "fabric",
+        ": >/sys/class/infiniband/mlx5_ib3/ports/1/rate",
+        "echo '400 Gb/sec (4X NDR)' >/sys/class/infiniband/mlx5_ib3/ports/1/rate",
+        "7 of 8 InfiniBand ports are active at 400 Gb/s after 0 s",
+    ),
+    Wrong(
         "packages",
         *stand_in("apt-mark", "[ $1 = showhold ] || { echo E: locked; exit 100; }"),
-        "`apt-mark hold libnvidia-compute-580 nvidia-driver-580-server` gave 100: E: locked",
+        "`apt-mark hold libnvidia-compute-580 nvidia-driver-580-server` gave 100: E: locked after 0 s",
     ),
     Wrong(
         "limits",
@@ -304,6 +316,9 @@ def test_scratch_survives_a_missing_disk_and_says_that_it_is_degraded(node: GpuN
         assert "mdadm --stop /dev/md127" in log
         assert "--raid-devices=7" in log[-2]
         assert "nvme0n1 " not in " ".join(log), "the network disk is never touched"
+        assert node.start_unit() == 0
+        note = next(row["reason"] for row in node.readiness["steps"] if row["step"].endswith("scratch"))
+        assert note == "mounted already, 26.9 TB, DEGRADED: 30.8 TB expected", "nor is it forgotten"
     finally:
         node.disks(8)
         node.root.run("rm", "-rf", "/sys/block/md127")
@@ -329,16 +344,151 @@ def test_the_state_is_written_to_the_instances_own_tag_whether_ready_or_failed(t
             'the cloud "|'
         )
         assert node.readiness["state"] == "failed"
+        node.root.run("sh", "-c", "echo active >/units/nvidia-fabricmanager.service")
+        node.fault("gpus", "begin", "always")
+        assert node.start_unit() == 1
+        written = [line.partition("Value=")[2] for line in (root.read("/aws.log") or "").splitlines()]
+        assert written[-2:] == ['"running at plan"|', '"failed at 020-gpus: ended from outside: signal"|']
 
 
-def test_a_plan_that_cannot_be_read_is_a_failure_of_its_own(node: GpuNode) -> None:
-    node.root.run("sh", "-c", "cp /etc/gpu-fabric/setup.json /kept; echo { >/etc/gpu-fabric/setup.json")
+@contextmanager
+def planned(node: GpuNode, *steps: Any) -> Iterator[None]:
+    """The node with these steps in place of its own."""
+    node.root.run("cp", paths.SETUP_PLAN, "/kept.json")
+    node.root.write(paths.SETUP_PLAN, json.dumps({"steps": steps}))
     try:
+        yield
+    finally:
+        node.root.run("cp", "/kept.json", paths.SETUP_PLAN)
+
+
+def bash(name: str, run: str) -> dict[str, Any]:
+    return {"name": name, "do": "command", "run": run, "within": 60}
+
+
+@pytest.mark.parametrize(
+    "plan", ["{", "", "{}", "null", "[]", "3", '{"steps": 3}', '{"steps": [{"do": "gpus"}]}']
+)
+def test_a_plan_that_cannot_be_read_is_a_failure_of_its_own(node: GpuNode, plan: str) -> None:
+    with planned(node):
+        node.root.write(paths.SETUP_PLAN, plan)
         assert node.start_unit() == 1
         assert (node.readiness["state"], node.readiness["step"]) == ("failed", "plan")
-        assert node.readiness["reason"].startswith("/etc/gpu-fabric/setup.json: Expecting")
+        assert node.readiness["reason"].startswith("/etc/gpu-fabric/setup.json: ")
+        assert "gpu-fabric: failed in " in node.console
+
+
+@pytest.mark.parametrize("document", ["{", "", "null", "[1]"])
+def test_a_state_that_cannot_be_read_is_no_state(node: GpuNode, document: str) -> None:
+    node.root.write(paths.READY, document)
+    done = node.root.run("python3", paths.SETUP, "status", check=False)
+    assert (done.returncode, done.stdout) == (2, "{}\n")
+
+
+@pytest.mark.parametrize("arguments", [(), ("foo",), ("--help",)])
+def test_wrong_usage_is_answered_with_the_right_one(node: GpuNode, arguments: tuple[str, ...]) -> None:
+    done = node.root.run("python3", paths.SETUP, *arguments, check=False)
+    assert done.stdout == "usage: setup.py run | status | wait | stopped | undo routes | tag\n"
+    assert done.returncode == 1
+
+
+@pytest.mark.parametrize("folder", ["/var/lib/gpu-fabric", "/var/log/gpu-fabric"])
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+def test_a_full_disk_is_the_reason_and_nobody_waits_for_ever(node: GpuNode, folder: str, when: str) -> None:
+    node.root.run("sh", "-c", f"mkdir -p {folder} && mount -t tmpfs -o size=64k tmpfs {folder}")
+    fill = f"dd if=/dev/zero of={folder}/fill bs=4k 2>/dev/null || true"
+    try:
+        if when == "before":
+            node.root.run("sh", "-c", fill)
+        with planned(node, bash("fill", fill), bash("after", "true"), bash("last", "true")):
+            assert node.start_unit() == 1
+        state = node.readiness
+        assert state["state"] == "failed"
+        assert state["reason"].startswith("[Errno 28] No space left on device"), state
+        assert "No space left on device" in node.console
+        assert {row["step"]: row["state"] for row in state["steps"]}.get(state["step"], "failed") == "failed"
+        assert node.root.run("python3", paths.SETUP, "wait", timeout=20, check=False).returncode == 1
     finally:
-        node.root.run("cp", "/kept", "/etc/gpu-fabric/setup.json")
+        node.root.run("umount", folder)
+
+
+def test_what_a_step_prints_need_not_be_text(node: GpuNode) -> None:
+    node.root.write("/noise", b"caf\xe9 \x00\xff " * 2_000)
+    with planned(node, bash("noise", "cat /noise; echo"), bash("after", "echo done")):
+        assert node.start_unit() == 0
+    assert node.readiness["state"] == "ready"
+
+
+def test_the_same_bash_twice_runs_twice_and_once_a_node(node: GpuNode) -> None:
+    node.root.run("rm", "-f", "/lines")
+    with planned(node, *(bash(f"after-{number}", "echo hi >>/lines") for number in (1, 2))):
+        assert node.start_unit() == node.start_unit() == 0
+    assert node.root.read("/lines") == "hi\nhi\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "reason"),
+    [
+        ("kill -9 $PPID", "killed by signal 9"),
+        ("kill -9 $$", "killed by signal 9; its output is in the log"),
+        ("exit 3", "exit 3; its output is in the log"),
+    ],
+)
+def test_a_step_that_was_killed_says_by_what(node: GpuNode, run: str, reason: str) -> None:
+    with planned(node, bash("killed", run)):
+        assert node.start_unit() == 1
+    assert (node.readiness["step"], node.readiness["reason"]) == ("010-killed", reason)
+
+
+@pytest.mark.parametrize(
+    ("unit", "state", "ends"),
+    [
+        ("openibd", "inactive disabled", 0),
+        ("sku-customizations", "inactive ran", 0),
+        ("openibd", "inactive", 1),
+        ("sku-customizations", "inactive disabled", 1),
+    ],
+)
+def test_a_service_that_has_ended_well_or_that_the_image_does_not_start_is_not_waited_for(
+    node: GpuNode, unit: str, state: str, ends: int
+) -> None:
+    node.root.write(f"/units/{unit}.service", f"{state}\n")
+    try:
+        assert node.start_unit() == ends
+    finally:
+        node.root.write(f"/units/{unit}.service", "active\n")
+    assert (node.readiness["reason"] == f"still waiting for {unit}.service after 0 s") is bool(ends)
+
+
+def test_packages_are_held_when_an_upgrade_has_let_go_of_dpkgs_lock(node: GpuNode) -> None:
+    path = "/usr/local/sbin/apt-mark"
+    locked = 'case $1 in hold) echo >>/tries; [ "$(wc -l </tries)" -gt 2 ] || { echo E: locked; exit 100; } ;; esac\n'
+    node.root.program(path, locked)
+    try:
+        step = {"name": "packages", "do": "hold", "patterns": ["nvidia-*"], "seconds": 20}
+        with planned(node, step):
+            assert node.start_unit() == 0
+        assert node.root.read("/tries") == "\n" * 3
+    finally:
+        node.root.run("rm", "-f", path, "/tries")
+
+
+def test_a_missing_disk_of_the_images_own_mount_is_said_too(node: GpuNode) -> None:
+    node.root.run("sh", "-c", "mkdir -p /image && mount -t tmpfs -o size=7000000000k tmpfs /image")
+    step = {
+        "name": "scratch",
+        "mount": "/data",
+        "models": [],
+        "bytes": 8_192_000_000_000,
+        "image_mount": "/image",
+    }
+    try:
+        with planned(node, step):
+            assert node.start_unit() == 0
+        (row,) = node.readiness["steps"]
+        assert row["reason"] == "the image's own, from /image, 7.2 TB, DEGRADED: 8.2 TB expected"
+    finally:
+        node.root.run("sh", "-c", "umount /data; umount /image")
 
 
 def test_routes_without_a_way_out_fail_with_what_to_give(tmp_path: Path) -> None:

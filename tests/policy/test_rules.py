@@ -121,6 +121,21 @@ def test_a_parameter_makes_the_program_that_fails_pass(rule: str, parameters: di
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "systemctl start --wait gpu-fabric-ready.service && systemctl start slurmd",
+        "gpu-fabric-preflight node && systemctl start slurmd",
+        "gpu-fabric preflight node && systemctl start slurmd",
+        "NCCL_TESTS_MIN_BW=300 all_reduce_perf && systemctl start slurmd",
+    ],
+)
+def test_each_gate_of_ours_is_known_by_its_name(tmp_path: Path, command: str) -> None:
+    script = base64.b64encode(f"#!/bin/bash\n{command}\n".encode()).decode()
+    node = program(tmp_path, NODE.replace("{}", f"user_data='{script}'"))
+    assert ask("preflight-gate", node).violations == []
+
+
+@pytest.mark.parametrize(
     ("rule", "parameters", "what"),
     [
         ("placement", {"requireProximityGroup": True}, "is in no proximity placement group"),

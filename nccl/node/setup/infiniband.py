@@ -9,7 +9,7 @@ def run(host, count, gbps, module, seconds=900):
         up = 0
         for port in glob.glob("/sys/class/infiniband/*/ports/*"):
             layer, state, rate = (host.read(f"{port}/{name}") for name in ("link_layer", "state", "rate"))
-            up += "InfiniBand" in layer and "ACTIVE" in state and float(rate.split()[0]) >= gbps
+            up += "InfiniBand" in layer and "ACTIVE" in state and float((rate.split() or "0")[0]) >= gbps
         if up != count:
             return f"{up} of {count} InfiniBand ports are active at {gbps} Gb/s"
         return None if os.path.isdir("/sys/module/" + module) else f"the module {module} is not loaded"

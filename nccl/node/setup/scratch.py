@@ -43,13 +43,22 @@ def make(host, disks):
     host.run("mkfs.xfs", "-fL", LABEL, device)
 
 
+def size(mount, bytes):
+    """What is there; a file system keeps less than a twentieth for itself, and a disk is an eighth at least."""
+    found = os.statvfs(mount)
+    have = found.f_blocks * found.f_frsize
+    return f", {have / 1e12:.1f} TB" + (
+        f", DEGRADED: {bytes / 1e12:.1f} TB expected" if have < 0.95 * bytes else ""
+    )
+
+
 def run(host, mount, models, bytes, image_mount=None):
     os.makedirs(mount, exist_ok=True)
     if os.path.ismount(mount):
-        return "mounted already"
+        return "mounted already" + size(mount, bytes)
     if image_mount and os.path.ismount(image_mount):
         host.run("mount", "--bind", image_mount, mount)
-        return f"the image's own, from {image_mount}"
+        return f"the image's own, from {image_mount}" + size(mount, bytes)
     disks = local_disks(host, models)
     if not disks:
         raise host.Fail("no unused local NVMe disk is there: see lsblk")
@@ -58,6 +67,4 @@ def run(host, mount, models, bytes, image_mount=None):
         if not mounted(host, mount):
             raise host.Fail(f"{mount} cannot be mounted")
     os.chmod(mount, 0o1777)
-    have = sum(disks.values())
-    short = f", DEGRADED: {bytes / 1e12:.1f} TB expected" if have < 0.99 * bytes else ""
-    return f"{len(disks)} disks, {have / 1e12:.1f} TB{short}"
+    return f"{len(disks)} disks" + size(mount, bytes)

@@ -39,7 +39,7 @@ class Host:
         """Standard output of a command, which is logged; `Fail` where it does not exist or, with `check`, fails."""
         print("+", *argv, flush=True)
         try:
-            done = subprocess.run(argv, input=stdin, capture_output=True, text=True)
+            done = subprocess.run(argv, input=stdin, capture_output=True, text=True, errors="replace")
         except OSError as error:
             raise Fail(f"{argv[0]}: {error.strerror}") from None
         print(done.stdout + done.stderr, flush=True)
@@ -52,7 +52,7 @@ class Host:
 
     def read(self, path, default=""):
         try:
-            with open(path) as file:
+            with open(path, errors="replace") as file:
                 return file.read()
         except OSError:
             return default
@@ -86,19 +86,26 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def command(host, run):
+def command(host, name, run):
     """The user's own bash, once: again only if it was killed or its text has changed."""
-    stamp = f"{STEPS}/{digest(run)}.done"
+    stamp = f"{STEPS}/{name}-{digest(run)}.done"
     if os.path.exists(stamp):
         raise Skip("has run on this node already")
     code = subprocess.call(["bash", "-euo", "pipefail", "-c", run])
     if code:
-        raise Fail(f"exit {code}; its output is in the log")
+        raise Fail(f"{ended(code)}; its output is in the log")
     host.put(stamp, run)
+
+
+def ended(code):
+    return f"exit {code}" if code > 0 else f"killed by signal {-code}"
 
 
 def skip(host, reason):
     raise Skip(reason)
+
+
+SHOWN = "LoadState,ActiveState,UnitFileState,InactiveExitTimestampMonotonic"
 
 
 def services(host, units, seconds=900):
@@ -108,15 +115,19 @@ def services(host, units, seconds=900):
     def look():
         for name in list(waiting):
             unit = name.rstrip("?")
-            shown = host.run("systemctl", "show", "-p", "LoadState,ActiveState", unit)
+            shown = host.run("systemctl", "show", "-p", SHOWN, unit)
             absent = "LoadState=not-found" in shown
             if absent and unit == name:
                 raise Fail(f"{unit} does not exist: is this the GPU image of the cloud?")
             if "ActiveState=failed" in shown:
                 raise Fail(f"{unit} has failed: see journalctl -u {unit}")
-            if absent or "ActiveState=active" in shown:
+            # At rest: it has run and ended well, or this image has it and does not start it.
+            rests = "=inactive" in shown and (
+                "Monotonic=0" not in shown or (unit != name and "=disabled" in shown)
+            )
+            if absent or rests or "ActiveState=active" in shown:
                 waiting.remove(name)
-        return f"still waiting for {', '.join(waiting)}" if waiting else None
+        return f"still waiting for {', '.join(waiting).replace('?', '')}" if waiting else None
 
     host.until(look, seconds)
 
@@ -129,14 +140,24 @@ def gpus(host, count, seconds=900):
     host.until(look, seconds)
 
 
-def hold(host, patterns):
-    """Keep drivers and kernel as the image has them: an upgrade of one alone breaks the GPUs."""
+def hold(host, patterns, seconds=300):
+    """Keep drivers and kernel as the image has them: an upgrade of one alone breaks the GPUs.
+
+    An upgrade that runs meanwhile has dpkg's lock, for which apt-mark does not wait.
+    """
     if not host.has("apt-mark"):
         raise Skip("this image has no apt")
     shown = host.run("dpkg-query", "-W", "-f", "${Package} ${db:Status-Status}\n", *patterns, check=False)
     names = set(re.findall("^(.+) installed$", shown, re.M)) - set(host.run("apt-mark", "showhold").split())
+
+    def look():
+        try:
+            host.run("apt-mark", "hold", *sorted(names))
+        except Fail as error:
+            return error
+
     if names:
-        host.run("apt-mark", "hold", *sorted(names))
+        host.until(look, seconds)
     return f"{len(names)} packages newly held"
 
 
@@ -177,11 +198,11 @@ def now():
     return time.strftime("%FT%TZ", time.gmtime())
 
 
-def record(host, *documents):
-    """The readiness file, which has all steps, and the status file of one step."""
-    for each in documents:
-        path = READY if "steps" in each else f"{STEPS}/{each['step']}.json"
-        host.put(path, json.dumps(each, indent=1) + "\n")
+def record(host, document, row=None):
+    """The readiness file first: it lies in memory, and a full disk does not keep it from saying so."""
+    host.put(READY, json.dumps(document, indent=1) + "\n")
+    if row:
+        host.put(f"{STEPS}/{row['step']}.json", json.dumps(row, indent=1) + "\n")
 
 
 def say(text):
@@ -196,7 +217,8 @@ def say(text):
 
 def attempt(given, path):
     """Run one step as a process of its own, its output in its log; returns (state, reason)."""
-    with open(path, "a+") as log:
+    full = os.path.exists(path) and os.path.getsize(path) > 2**24
+    with open(path, "w+" if full else "a+", errors="replace") as log:
         print("----", now(), file=log, flush=True)
         start = log.tell()
         argv = [sys.executable, "-B", __file__, "step", json.dumps(given)]
@@ -204,18 +226,18 @@ def attempt(given, path):
             code = subprocess.call(argv, stdout=log, stderr=log, timeout=given.get("within", 960))
         except subprocess.TimeoutExpired as error:
             return "failed", f"took longer than {error.timeout} s"
-        log.seek(start)
+        log.seek(max(start, os.path.getsize(path) - 4096))
         last = log.read().strip().split("\n")[-1]
     said, _, reason = last.partition(" ")
     if code == 0 or said == "failed:":
         return said[:-1], reason or None
-    return "failed", last
+    return "failed", last if code > 0 else ended(code)
 
 
 def step(host, text):
     """The process of one step: its last line says what came of it."""
     given = json.loads(text)
-    name = given.pop("name")
+    name = given["name"] if given.get("do") == "command" else given.pop("name")
     name = given.pop("do", name)
     given.pop("within", None)
     function = globals().get(name) or importlib.import_module(name).run
@@ -229,54 +251,80 @@ def step(host, text):
 
 
 def run(host):
-    for folder in (STEPS, LOGS, RUN):
-        os.makedirs(folder, exist_ok=True)
+    os.makedirs(RUN, exist_ok=True)
     lock = open(RUN + "/lock", "w")
     fcntl.flock(lock, fcntl.LOCK_EX)
     begin = time.monotonic()
     common = {"reason": None, "boot_id": host.read("/proc/sys/kernel/random/boot_id").strip()}
     document = {"state": "running", "step": "plan", **common, "started": now(), "steps": []}
+    record(host, document)
+    publish(host)
     try:
-        plan = json.loads(host.read(PLAN))
-    except ValueError as error:
-        plan = {"steps": []}
-        document.update(state="failed", reason=f"{PLAN}: {error}")
+        steps(host, document, common)
+    except OSError as error:
+        # A full disk, before all.
+        fail(document, str(error))
+    except (ValueError, LookupError, TypeError) as error:
+        fail(document, f"{PLAN}: {error}")
+    if document["state"] == "running":
+        document.update(state="ready", step=None)
+    document.update(finished=now(), seconds=round(time.monotonic() - begin, 2))
+    record(host, document)
+    say(f"gpu-fabric: {document['state']} in {document['seconds']} s{where(document)}")
+    publish(host)
+    return int(document["state"] != "ready")
+
+
+def steps(host, document, common):
+    plan = json.loads(host.read(PLAN))["steps"]
+    for folder in (STEPS, LOGS):
+        os.makedirs(folder, exist_ok=True)
     for old in glob.glob(STEPS + "/*.json"):
         os.unlink(old)
-    for number, given in enumerate(plan["steps"], 1):
+    for number, given in enumerate(plan, 1):
         row = {"step": f"{number * 10:03d}-{given['name']}", "state": "pending", **common}
         document["steps"].append(row)
-        record(host, row)
-    for row, given in zip(document["steps"], plan["steps"]):
+        record(host, document, row)
+    for row, given in zip(document["steps"], plan):
+        if document["state"] == "failed":
+            break
         began = time.monotonic()
         row.update(state="running", started=now())
         document["step"] = row["step"]
         record(host, document, row)
         row["state"], row["reason"] = attempt(given, f"{LOGS}/{row['step']}.log")
         row["seconds"] = round(time.monotonic() - began, 2)
-        record(host, document, row)
         print(row["step"], row["state"], row["reason"] or "", flush=True)
         if row["state"] == "failed":
-            document.update(state="failed", reason=row["reason"])
-            break
-    if document["state"] == "running":
-        document.update(state="ready", step=None)
-    document.update(finished=now(), seconds=round(time.monotonic() - begin, 2))
-    record(host, document)
-    say(f"gpu-fabric: {document['state']} in {document['seconds']} s{where(document)}")
-    if "tag" in plan:
-        # A process of its own: no unit waits for the cloud, and a permission may take effect later than a boot.
-        tag = ("systemd-run", "--collect", "--unit=gpu-fabric-tag", sys.executable, "-B", __file__, "tag")
-        host.run(*tag, check=False)
-    return int(document["state"] != "ready")
+            fail(document, row["reason"])
+        record(host, document, row)
+
+
+def fail(document, reason):
+    document.update(state="failed", reason=reason)
+    for row in document["steps"]:
+        if row["step"] == document["step"]:
+            row.update(state="failed", reason=reason)
 
 
 def where(document):
-    return f" at {document['step']}: {document['reason']}" if document["step"] else ""
+    if not document["step"]:
+        return ""
+    return f" at {document['step']}" + (f": {document['reason']}" if document["reason"] else "")
+
+
+def publish(host):
+    """The tag, where the node has the module: no unit waits for the cloud, and a role may come later than the node."""
+    if os.path.exists(os.path.dirname(__file__) + "/tag.py"):
+        tag = ("systemd-run", "--collect", "--unit=gpu-fabric-tag", sys.executable, "-B", __file__, "tag")
+        host.run(*tag, check=False)
 
 
 def readiness(host):
-    return json.loads(host.read(READY, "{}"))
+    try:
+        return dict(json.loads(host.read(READY, "{}")))
+    except (ValueError, TypeError):
+        return {}
 
 
 def status(host):
@@ -289,29 +337,27 @@ def status(host):
 def wait(host):
     """Until ready or failed for good; a run that was killed is given a minute to start again."""
     last = time.monotonic()
-    while True:
-        document = readiness(host)
-        if document.get("finished"):
-            return status(host)
-        if document.get("state") == "running":
+    while not readiness(host).get("finished"):
+        unit = subprocess.run(["systemctl", "is-active", "gpu-fabric-ready"], capture_output=True, text=True)
+        if "activating" in unit.stdout:
             last = time.monotonic()
         if time.monotonic() - last > 60:
             say("gpu-fabric: failed: nothing runs: see journalctl -u gpu-fabric-ready")
             return 1
-        time.sleep(0.2)
+        time.sleep(0.5)
+    return status(host)
 
 
 def stopped(host):
     """After the service has stopped, however it did: no run is left looking as if it went on."""
     document = readiness(host)
     if document.get("state") == "running":
-        document.update(state="failed", reason=f"ended from outside: {os.environ.get('SERVICE_RESULT')}")
-        for row in document["steps"]:
-            if row["step"] == document["step"]:
-                row.update(state="failed", reason=document["reason"])
-                record(host, row)
-        record(host, document)
+        fail(document, f"ended from outside: {os.environ.get('SERVICE_RESULT')}")
         say(f"gpu-fabric: failed{where(document)}")
+        record(host, document)
+        publish(host)
+        for row in document["steps"]:
+            record(host, document, row)
 
 
 def undo(host, name):
@@ -328,4 +374,6 @@ def tag(host):
 
 if __name__ == "__main__":
     commands = {each.__name__: each for each in (run, status, wait, stopped, undo, step, tag)}
+    if not commands.keys() & set(sys.argv[1:2]):
+        sys.exit("usage: setup.py run | status | wait | stopped | undo routes | tag")
     sys.exit(commands[sys.argv[1]](Host(), *sys.argv[2:]))
