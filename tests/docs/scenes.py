@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
+
 from tests.docs.branch import make_a_branch
 from tests.simulated import ROOT
 
@@ -34,6 +36,16 @@ _COPIED_SCRIPT: Mapping[str, str | Path] = {
     "nccl-topo.xml": GUIDE / "nccl-topo-p5.xml",
 }
 
+
+def _with_single_nodes(folder: Path) -> None:
+    """The AWS half of the stack alone, one resource a node."""
+    stack_file = folder / "Pulumi.dev.yaml"
+    config = yaml.safe_load(stack_file.read_text())
+    fabric = config["config"]["gpu-fabric:fabric"]
+    config["config"]["gpu-fabric:fabric"] = {"aws": {**fabric["aws"], "nodesAs": "instances"}}
+    stack_file.write_text(yaml.safe_dump(config))
+
+
 SCENES: Mapping[str, Scene] = {
     "README.md": Scene(_COPIED_SCRIPT, prepare=make_a_branch),
     "docs/migration.md": Scene(_COPIED_SCRIPT),
@@ -44,7 +56,7 @@ SCENES: Mapping[str, Scene] = {
             "nccl.conf": "NCCL_DEBUG=INFO\n",
         }
     ),
-    "docs/operations.md": Scene(before=("make up",)),
+    "docs/operations.md": Scene(before=("make up",), prepare=_with_single_nodes),
     "docs/preflight.md": Scene({"nodes.json": _NODES}),
     "docs/simulated-clouds.md": Scene(before=("make up",)),
     "docs/topology.md": Scene(

@@ -56,6 +56,10 @@ def is_part_of_a_stack_file(block: Block) -> None:
     read({"aws": AWS, "azure": AZURE, **stack_file(block)})
 
 
+def is_part_of_a_cluster_on_either_cloud(block: Block) -> None:
+    read({"aws": {**AWS, **stack_file(block)}, "azure": {**AZURE, **stack_file(block)}})
+
+
 def is_a_whole_fabric(block: Block) -> None:
     read(stack_file(block)["gpu-fabric:fabric"])
 
@@ -143,9 +147,14 @@ def is_the_entrypoints_help(block: Block) -> None:
 
 
 def is_the_help_of_a_command(block: Block) -> None:
-    command = re.match(r"Usage: gpu-fabric ([\w-]+)", block.text)
+    command = re.match(r"Usage: gpu-fabric ([a-z -]+)", block.text)
     assert command
-    said = CliRunner().invoke(group, [command[1], "--help"], prog_name="gpu-fabric").output
+    line = [*command[1].split(), "--help"]
+    said = (
+        CliRunner()
+        .invoke(group, line, prog_name="gpu-fabric", terminal_width=100, max_content_width=100)
+        .output
+    )
     assert re.sub(r"\s", "", block.text) == re.sub(r"\s", "", said), "only where lines break may differ"
 
 
@@ -180,7 +189,8 @@ def is_run_by_the_plugins_tests(block: Block) -> None:
 
 def is_typechecked_online(block: Block) -> None:
     not_run(
-        f"needs Pulumi's SDK for {block.language} from its registry; tests/plugin/test_other_languages.py compiles it with -m online"
+        f"needs Pulumi's SDK for {block.language} from its registry; "
+        "tests/plugin/test_other_languages.py compiles it with -m online"
     )
 
 
@@ -199,6 +209,8 @@ CHECKS: Mapping[tuple[str, str], Check] = {
     ("docs/interconnect.md", "yaml"): is_part_of_a_stack_file,
     ("docs/library.md", "python"): is_a_program,
     ("docs/node.md", "ini"): waits_for_our_unit,
+    ("docs/node.md", "yaml"): is_part_of_a_cluster_on_either_cloud,
+    ("docs/preflight.md", "yaml"): is_part_of_a_cluster_on_either_cloud,
     ("docs/planning.md", "yaml"): is_part_of_a_stack_file,
     ("docs/policy.md", "json"): configures_the_pack,
     ("docs/policy.md", "python"): is_a_program_of_the_pack,
