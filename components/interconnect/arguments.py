@@ -50,6 +50,8 @@ class CrossCloudInterconnectArgs(TypedDict):
     rtt_limit_ms: NotRequired[float]
     aws_account: NotRequired[str]
     aws_gateway: NotRequired[str]
+    aws_transit_gateway_id: NotRequired[pulumi.Input[str]]
+    """Adopt this transit gateway."""
     asns: NotRequired[Mapping[str, int]]
     azure_vlan: NotRequired[int]
     circuit: NotRequired[Mapping[str, str]]

@@ -1,9 +1,9 @@
 """The link's end on AWS.
 
 Creates: Direct Connect gateway · for `awsGateway: virtualPrivate` a virtual private gateway, its association and the
-propagation of its routes · for `transit` a transit gateway, its attachment, its association and a route in each table ·
-a rule that lets the other side's nodes in · for `routeIsolation` a network ACL of the nodes' subnet · for each
-connection its confirmation and a virtual interface.
+propagation of its routes · for `transit` a transit gateway, unless adopted, its attachment, its association and a route
+in each table · a rule that lets the other side's nodes in · for `routeIsolation` a network ACL of the nodes' subnet ·
+for each connection its confirmation and a virtual interface.
 """
 
 from __future__ import annotations
@@ -114,16 +114,18 @@ class AwsLinkEnd(pulumi.ComponentResource):
         self, gateway: aws.directconnect.Gateway, other_nodes: str
     ) -> aws.directconnect.GatewayAssociation:
         name, end = self._name, self._end
-        transit = aws.ec2transitgateway.TransitGateway(
-            f"{name}-transit",
-            amazon_side_asn=self._settings.asns.gateway,
-            description="GPU fabric: the way to the other cloud",
-            tags=self._tagged("transit"),
-            opts=child(self),
-        )
+        transit_id = self._settings.aws_transit_gateway_id
+        if transit_id is None:
+            transit_id = aws.ec2transitgateway.TransitGateway(
+                f"{name}-transit",
+                amazon_side_asn=self._settings.asns.gateway,
+                description="GPU fabric: the way to the other cloud",
+                tags=self._tagged("transit"),
+                opts=child(self),
+            ).id
         attachment = aws.ec2transitgateway.VpcAttachment(
             f"{name}-transit",
-            transit_gateway_id=transit.id,
+            transit_gateway_id=transit_id,
             vpc_id=end.vpc_id,
             subnet_ids=[end.subnet_id],
             tags=self._tagged("transit"),
@@ -134,13 +136,13 @@ class AwsLinkEnd(pulumi.ComponentResource):
                 f"{name}-routes-{number}",
                 route_table_id=table,
                 destination_cidr_block=other_nodes,
-                transit_gateway_id=transit.id,
+                transit_gateway_id=transit_id,
                 opts=child(self, depends_on=[attachment]),
             )
         return aws.directconnect.GatewayAssociation(
             f"{name}-association",
             dx_gateway_id=gateway.id,
-            associated_gateway_id=transit.id,
+            associated_gateway_id=transit_id,
             # Without any, the association comes up and announces nothing.
             allowed_prefixes=[end.nodes_cidr],
             opts=child(self, delete_before_replace=True),

@@ -31,6 +31,11 @@ def notes(settings: InterconnectSettings, ends: KnownEnds, exchange: Exchange | 
             f"Azure's gateway that of its virtual network ({_whole(ends.azure)}). The nodes' routes and firewall rules "
             "name the nodes' subnets alone; `awsGateway: transit` announces AWS's subnet alone."
         )
+    if settings.aws_transit_gateway_id is not None:
+        yield (
+            "awsTransitGatewayId: the gateway keeps its own ASN, which is not looked at; it must be another than "
+            f"{settings.asns.amazon} of the Direct Connect gateway, or AWS refuses the association."
+        )
     yield from _gateway(settings, ends)
     yield from _public(settings, ends)
     if exchange is not None and far_from_aws(exchange, ends.aws.region):

@@ -13,6 +13,8 @@ from gpu_fabric.components.aws import AwsGpuCluster
 from gpu_fabric.components.azure import ids
 from gpu_fabric.components.problems import InvalidInputError
 from tests.components.recorder import Recording, record, record_azure_cluster, record_cluster
+from tests.components.test_interconnect import ASSOCIATION, CONFIRMATION, SECOND, link
+from tests.components.test_interconnect_checks import MANUAL
 
 ROW = "/subscriptions/s/resourceGroups/their-group/providers"
 SUBNET = f"{ROW}/Microsoft.Network/virtualNetworks/theirs/subnets/nodes"
@@ -177,6 +179,45 @@ def test_what_exists_is_used_and_none_of_its_kind_is_made(case: str) -> None:
     recording = make(**args)
     assert {one.type for one in recording.custom} & set(made_otherwise) == set()
     assert found(recording) == expected
+
+
+def test_an_existing_transit_gateway_gets_the_attachment_the_routes_and_the_association() -> None:
+    made = link({"awsGateway": "transit", "awsTransitGatewayId": "tgw-1"})
+    assert made.of_type("aws:ec2transitgateway/transitGateway:TransitGateway") == []
+    attachment = made.one("aws:ec2transitgateway/vpcAttachment:VpcAttachment").inputs
+    assert attachment["transitGatewayId"] == "tgw-1"
+    ways = [one.inputs.get("transitGatewayId") for one in made.of_type("aws:ec2/route:Route")]
+    assert "tgw-1" in ways
+    assert made.one(ASSOCIATION).inputs["associatedGatewayId"] == "tgw-1"
+    assert any("the gateway keeps its own ASN" in text for _, text in made.messages)
+
+
+def test_existing_direct_connect_connections_get_the_interfaces() -> None:
+    made = link(SECOND, base=MANUAL)
+    assert made.of_type("aws:directconnect/connection:Connection") == []
+    assert [one.inputs["connectionId"] for one in made.of_type(CONFIRMATION)] == ["dxcon-00000007"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"awsTransitGatewayId": "tgw-1"},
+            "interconnect.awsTransitGatewayId: a transit gateway is given, and `awsGateway` is virtualPrivate; set "
+            "`awsGateway: transit`, or drop the key",
+        ),
+        (
+            {"awsGateway": "transit", "awsTransitGatewayId": "vgw-1"},
+            "interconnect.awsTransitGatewayId: is not the id of a transit gateway; give it as AWS shows it, tgw-…",
+        ),
+    ],
+)
+def test_a_transit_gateway_that_is_none_or_not_asked_for_is_refused(
+    change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        link(change)
+    assert message in str(refused.value)
 
 
 def test_a_cluster_that_adopts_nothing_makes_most_of_these_kinds() -> None:

@@ -38,6 +38,7 @@ RULES: tuple[Callable[[InterconnectSettings, KnownEnds], Iterable[Problem]], ...
     partners.megaport,
     partners.manual,
     partners.native,
+    partners.adopted_gateway,
     partners.phases,
     ids.ids,
     sessions.key,

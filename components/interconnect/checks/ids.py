@@ -37,6 +37,7 @@ def _uuid(what: str, where: str) -> _Shape:
 
 #: Path of a key → the shape of what stands there, or of each item of its list.
 SHAPES: dict[Path, _Shape] = {
+    ("aws_transit_gateway_id",): _aws("tgw", "a transit gateway"),
     ("aws_route_table_ids",): _aws("rtb", "a route table"),
     # Examples of ConnectionId and LagId in the API reference of Direct Connect.
     ("manual", "connection_ids"): _Shape(

@@ -127,6 +127,15 @@ def native(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
         )
 
 
+def adopted_gateway(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    if settings.aws_transit_gateway_id is not None and settings.aws_gateway is not AwsGateway.TRANSIT:
+        yield Problem(
+            ("aws_transit_gateway_id",),
+            f"a transit gateway is given, and `awsGateway` is {settings.aws_gateway.value}",
+            "set `awsGateway: transit`, or drop the key",
+        )
+
+
 def phases(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
     if settings.provisioned and settings.partner in PROVIDERS:
         yield Problem(
