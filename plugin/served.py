@@ -11,13 +11,18 @@ from pulumi.provider.experimental.component import ComponentProvider
 
 from gpu_fabric import __version__
 from gpu_fabric.components.aws.cluster import AwsGpuCluster
+from gpu_fabric.components.aws.eks import AwsEksNodeTemplate
 from gpu_fabric.components.azure.cluster import AzureGpuCluster
 from gpu_fabric.plugin.typed import served
 
 NAME: Final = "gpu-fabric"
 VERSION: Final = __version__
 
-COMPONENTS: Final[list[type[pulumi.ComponentResource]]] = [served(AwsGpuCluster), served(AzureGpuCluster)]
+COMPONENTS: Final[list[type[pulumi.ComponentResource]]] = [
+    served(AwsEksNodeTemplate),
+    served(AwsGpuCluster),
+    served(AzureGpuCluster),
+]
 
 
 def schema() -> str:

@@ -36,6 +36,14 @@ def test_a_cluster_asks_for_what_has_no_default_and_nothing_more(component: str,
     assert described["inputProperties"]["nodes"] == {"type": "integer", "plain": True}
 
 
+def test_the_template_of_a_node_group_takes_what_the_cluster_gives_later() -> None:
+    described = SCHEMA["resources"]["gpu-fabric:index:AwsEksNodeTemplate"]
+    assert described["requiredInputs"] == ["clusterSecurityGroupId", "instanceType", "vpcId"]
+    for later in ("clusterSecurityGroupId", "vpcId"):
+        assert "plain" not in described["inputProperties"][later]
+    assert described["inputProperties"]["instanceType"]["plain"] is True
+
+
 def test_what_names_something_that_exists_may_be_an_output_and_what_shapes_the_plan_may_not() -> None:
     network = SCHEMA["types"]["gpu-fabric:index:AwsNetworkArgs"]["properties"]
     assert "plain" not in network["subnetId"]
