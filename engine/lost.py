@@ -1,9 +1,7 @@
-"""What Azure holds of this stack and the stack's state does not: the answer to its creation never came.
+"""What a cloud holds of this stack and the stack's state does not: the answer to its creation never came.
 
-pulumi-azure-native looks before it creates, and refuses what is there (`cannot create already existing resource`,
-pulumi/pulumi-azure-native provider/pkg/azure/client_azcore.go, CanCreate; #3200 and #4761 are about what follows a lost
-answer). Such an object is taken into the state by `pulumi import`, but only where it lies in a resource group that
-this stack itself made: whatever has our name there is ours. Anything else is left to its owner.
+Where a cloud has room for one alone, the second creation is refused, and the refusal says what is there. It is taken
+into the state by `pulumi import`, but only where it belongs to what this stack made. Anything else is its owner's.
 """
 
 from __future__ import annotations
@@ -17,10 +15,61 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-GROUP = "azure-native:resources:ResourceGroup"
-_TAKEN = re.compile(r"cannot create already existing (?:sub)?resource ['\"](?P<id>/[^'\"]+)['\"]")
 _IN_GROUP = re.compile(r"(?P<group>/subscriptions/[^/]+/resourceGroups/[^/]+)/", re.IGNORECASE)
 _VERSION = re.compile(r"::default_(?P<version>\d+_\d+_\d+)::")
+
+
+@dataclass(frozen=True)
+class Sign:
+    """By what a refusal shows that the object is there."""
+
+    type: str
+    """Pattern of the resource type."""
+    said: re.Pattern[str]
+    """In the refusal."""
+    id: str
+    """What `pulumi import` calls it: of the groups of `said` and of the inputs."""
+    owner: tuple[str, ...]
+    """Ids in the same spelling: the object is this stack's where its state has all of them."""
+
+
+SIGNS = (
+    # The provider looks before it creates (pulumi/pulumi-azure-native provider/pkg/azure/client_azcore.go, CanCreate;
+    # #3200 and #4761 are about what follows a lost answer). What has our name in our resource group is ours.
+    Sign(
+        r"azure-native:",
+        re.compile(r"cannot create already existing (?:sub)?resource ['\"](?P<there>/[^'\"]+)['\"]"),
+        "{there}",
+        ("{group}",),
+    ),
+    # A gateway is associated once with another; both are ours. Registry page of aws_dx_gateway_association, Import.
+    Sign(
+        r"aws:directconnect/gatewayAssociation:",
+        re.compile(r"\bassociated\b"),
+        "{dxGatewayId}/{associatedGatewayId}",
+        ("{dxGatewayId}", "{associatedGatewayId}"),
+    ),
+    # A hosted connection carries one interface. Whether AWS's own words name it is unverified; where they do not,
+    # nothing is taken in.
+    Sign(
+        r"aws:directconnect/(private|transit)VirtualInterface:",
+        re.compile(r"(?P<there>dxvif-[0-9a-z]+)"),
+        "{there}",
+        ("{connectionId}",),
+    ),
+)
+
+
+#: What a cloud makes as often as it is asked to, by type: how to look for one that nobody knows of.
+MADE_TWICE = {
+    "aws:directconnect/gateway:Gateway": "aws directconnect describe-direct-connect-gateways",
+    "aws:ec2/vpnGateway:VpnGateway": "aws ec2 describe-vpn-gateways",
+    "aws:ec2transitgateway/transitGateway:TransitGateway": "aws ec2 describe-transit-gateways",
+    "equinix:fabric/cloudRouter:CloudRouter": "the cloud routers in Equinix's portal",
+    "equinix:fabric/connection:Connection": "the connections in Equinix's portal",
+    "megaport:index/mcr:Mcr": "the services in Megaport's portal",
+    "megaport:index/vxc:Vxc": "the services in Megaport's portal",
+}
 
 
 @dataclass(frozen=True)
@@ -35,38 +84,75 @@ class Lost:
     version: str
     """Of the provider; empty where the program gave the provider itself."""
     ours: bool
-    """Whether it lies in a resource group of this stack."""
+    """Whether it belongs to what this stack made."""
 
 
-def lost(events: Iterable[str]) -> list[Lost]:
-    """What the engine's events (`--event-log`, a JSON object a line) say is there and unknown to the state."""
+@dataclass(frozen=True)
+class Told:
+    """What the engine's events (`--event-log`, a JSON object a line) tell of a run that failed."""
+
+    lost: list[Lost]
+    """Objects that are there and unknown to the state."""
+    unsure: list[str]
+    """Of each creation that failed and may have been done: what to look for."""
+
+
+def told(events: Iterable[str]) -> Told:
     planned: dict[str, Mapping[str, Any]] = {}
-    groups: set[str] = set()
-    taken: dict[str, str] = {}
+    ids: set[str] = set()
+    refusals: dict[str, str] = {}
     for line in events:
         event = json.loads(line)
         about = event.get("resourcePreEvent") or event.get("resOutputsEvent") or {}
         for state in filter(None, (about.get("metadata", {}).get(side) for side in ("old", "new"))):
             planned[state["urn"]] = state
-            if state["type"] == GROUP and state.get("id"):
-                groups.add(state["id"].casefold())
+            if state.get("id"):
+                ids.add(state["id"].casefold())
         said = event.get("diagnosticEvent") or {}
-        found = _TAKEN.search(said.get("message", ""))
-        if found and said.get("urn"):
-            taken[said["urn"]] = found["id"]
-    return [_lost(urn, id_, planned.get(urn, {}), groups) for urn, id_ in taken.items()]
-
-
-def _lost(urn: str, id_: str, state: Mapping[str, Any], groups: set[str]) -> Lost:
-    group, version = _IN_GROUP.match(id_), _VERSION.search(state.get("provider", ""))
-    return Lost(
-        type=urn.split("::")[2].rpartition("$")[2],
-        name=urn.split("::", 3)[3],
-        id=id_,
-        parent=state.get("parent", ""),
-        version="" if version is None else version["version"].replace("_", "."),
-        ours=group is not None and group["group"].casefold() in groups,
+        if said.get("severity") == "error" and said.get("urn"):
+            refusals[said["urn"]] = said.get("message", "")
+    found = (_lost(urn, text, planned.get(urn, {}), ids) for urn, text in refusals.items())
+    return Told(
+        [one for one in found if one is not None],
+        [_unsure(urn) for urn in refusals if _type(urn) in MADE_TWICE and not planned.get(urn, {}).get("id")],
     )
+
+
+def _type(urn: str) -> str:
+    return urn.split("::")[2].rpartition("$")[2]
+
+
+def _unsure(urn: str) -> str:
+    return (
+        f"{urn.split('::', 3)[3]}: if the cloud gave no answer, rather than a refusal, it may have been made, and the "
+        f"next `up` would make a second one. Look first: {MADE_TWICE[_type(urn)]}"
+    )
+
+
+def _lost(urn: str, refusal: str, state: Mapping[str, Any], ids: set[str]) -> Lost | None:
+    type_ = _type(urn)
+    for sign in SIGNS:
+        said = sign.said.search(refusal) if re.match(sign.type, type_) else None
+        if said is None:
+            continue
+        inputs = {name: value for name, value in state.get("inputs", {}).items() if isinstance(value, str)}
+        words = {**inputs, **said.groupdict()}
+        group = _IN_GROUP.match(words.get("there", ""))
+        words["group"] = group["group"] if group else ""
+        try:
+            id_, owners = sign.id.format(**words), [one.format(**words) for one in sign.owner]
+        except KeyError:
+            continue
+        version = _VERSION.search(state.get("provider", ""))
+        return Lost(
+            type=type_,
+            name=urn.split("::", 3)[3],
+            id=id_,
+            parent=state.get("parent", ""),
+            version="" if version is None else version["version"].replace("_", "."),
+            ours=all(owner.casefold() in ids for owner in owners),
+        )
+    return None
 
 
 def import_file(found: Iterable[Lost]) -> dict[str, Any]:
@@ -93,10 +179,10 @@ def up_with_what_was_lost(up: Callable[[Path], int], take_in: Callable[[Path], i
         with TemporaryDirectory() as folder:
             log, document = Path(folder, "events.json"), Path(folder, "import.json")
             code = up(log)
-            found = lost(log.read_text(encoding="utf-8").splitlines()) if code and log.exists() else []
-            new = [one for one in found if one.ours and one.id not in known]
-            for one in found:
-                print(_said(one), file=sys.stderr, flush=True)
+            read = told(log.read_text(encoding="utf-8").splitlines() if code and log.exists() else [])
+            new = [one for one in read.lost if one.ours and one.id not in known]
+            for line in (*map(_said, read.lost), *read.unsure):
+                print(line, file=sys.stderr, flush=True)
             if not new:
                 return code
             document.write_text(json.dumps(import_file(new)), encoding="utf-8")
@@ -109,12 +195,12 @@ def up_with_what_was_lost(up: Callable[[Path], int], take_in: Callable[[Path], i
 def _said(one: Lost) -> str:
     if one.ours:
         return (
-            f"{one.name}: {one.id} is there, in a resource group of this stack, and the state does not know it: the "
-            "answer to its creation was lost. It is taken into the state, and `up` goes on."
+            f"{one.name}: {one.id} is there, on what this stack made, and the state does not know it: the answer to "
+            "its creation was lost. It is taken into the state, and `up` goes on."
         )
     return (
-        f"{one.name}: {one.id} is there, in no resource group that this stack made. If it is this stack's, take it "
-        f"into the state: pulumi import {one.type} {one.name} {one.id}"
+        f"{one.name}: {one.id} is there, on nothing that this stack made. If it is this stack's, take it into "
+        f"the state: pulumi import {one.type} {one.name} {one.id}"
         + (f" --parent parent={one.parent}" if one.parent else "")
         + "; if not, give this stack another name or remove it."
     )

@@ -14,6 +14,7 @@ import yaml
 
 from gpu_fabric.engine.advice import MakeCommands
 from gpu_fabric.engine.binary import YAML_HOST, Engine, find_engine, find_yaml_host
+from gpu_fabric.engine.history import failed_before, failed_in
 from gpu_fabric.engine.lost import up_with_what_was_lost
 from gpu_fabric.engine.noise import WithoutNoise
 from gpu_fabric.engine.simulation import Simulation
@@ -167,7 +168,19 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
     if request.command != "up":
         return run(arguments, environment)
     taking = [*settings, "--non-interactive", "--yes", "--suppress-progress"]
+    if failed_in(_history(simulation, request)):
+        arguments += _look_first()
     return _up(run, arguments, taking, environment)
+
+
+def _look_first() -> list[str]:
+    """What `up` is told after one that failed: something may have gone or come since, such as an offer that ran out."""
+    print(
+        "the last update of this stack failed, so this one first looks at what is there (pulumi up --refresh)",
+        file=sys.stderr,
+        flush=True,
+    )
+    return ["--refresh"]
 
 
 #: With it the engine takes `--event-log FILE`, which it otherwise hides (pulumi/pulumi cmd/pulumi, `hasDebugCommands`).
@@ -224,6 +237,8 @@ def run_real(request: Request, environment: Mapping[str, str]) -> int:
     if request.command == OUTPUTS:
         return run(_outputs(request), environment)
     arguments = [request.command, "--stack", request.stack, *request.arguments]
+    if request.command == "up" and failed_before(engine, request.stack, request.project, environment):
+        arguments += _look_first()
     if request.command != "up" or not _writes_events(engine, environment):
         return run(arguments, environment)
     return _up(run, arguments, ["--stack", request.stack], environment)
@@ -260,6 +275,13 @@ def _runtime(project: Path) -> str:
     given = _project(project).get("runtime")
     named = entries(given).get("name", given)
     return named.value if isinstance(named, yaml.ScalarNode) else ""
+
+
+def _history(simulation: Simulation, request: Request) -> Path:
+    """Where the folder's backend keeps what became of the stack's updates."""
+    return (
+        simulation.folder / "state" / ".pulumi" / "history" / _project_name(request.project) / request.stack
+    )
 
 
 def _stack_exists(simulation: Simulation, request: Request) -> bool:

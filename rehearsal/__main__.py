@@ -18,6 +18,7 @@ from . import sessions as link_sessions
 from .clouds import CLOUDS, PLUGINS, load
 from .core import existing
 from .core.errors import ProviderError, Refusal
+from .core.faults import Faults
 from .core.provider import DATABASE
 from .core.resource import Call
 from .core.sdk_schema import extract
@@ -278,6 +279,35 @@ def provision(database: Path | None, what: str, undo: bool) -> None:
     """
     with _by_hand(database) as tx:
         click.echo(partner.provision(tx, what, undo))
+
+
+@main.command()
+@click.argument("vlan", type=click.IntRange(1, 4094))
+@click.option("--bandwidth", default="10Gbps", show_default=True, help="As Direct Connect writes it.")
+@click.option("--location", default="EqDC2", show_default=True, help="Direct Connect's code of the site.")
+@click.option("--region", default="us-east-1", show_default=True)
+@click.option("--id", default="", help="The id it has, dxcon-…; made up if not given.")
+@click.pass_obj
+def offer(database: Path | None, vlan: int, bandwidth: str, location: str, region: str, id: str) -> None:
+    """Offer a hosted connection to the AWS account, as a partner does after a human ordered it. Prints the id.
+
+    It waits to be accepted. VLAN is the one that the partner gave it.
+    """
+    with _by_hand(database) as tx:
+        click.echo(
+            partner.order_hosted_connection(
+                tx,
+                name="by-hand",
+                region=region,
+                location=location,
+                bandwidth=bandwidth,
+                vlan=vlan,
+                partner="by hand",
+                accepted=False,
+                faults=Faults(),
+                id=id,
+            )
+        )
 
 
 @main.command()

@@ -49,8 +49,9 @@ def order_hosted_connection(
     partner: str,
     accepted: bool,
     faults: Faults,
+    id: str = "",
 ) -> str:
-    """Make a hosted connection in the AWS account and return its id.
+    """Make a hosted connection in the AWS account, under ``id`` if one is given, and return its id.
 
     ``accepted`` is for a partner that has the customer's keys: the connection is then ``pending``, not ``ordering``.
     """
@@ -61,7 +62,7 @@ def order_hosted_connection(
         raise Impossible(
             f"AWS has no hosted connection of {bandwidth}; there are {', '.join(direct_connect.HOSTED)}"
         )
-    id = direct_connect.new_connection_id(aws)
+    id = id or direct_connect.new_connection_id(aws)
     properties = {
         **direct_connect.described(
             aws, id, region, location, state="pending" if accepted else "ordering", partner=partner, vlan=vlan

@@ -18,10 +18,12 @@ import pulumi_equinix.fabric as fabric
 from gpu_fabric.components.component import child
 from gpu_fabric.components.interconnect.addresses import OnLink
 from gpu_fabric.components.interconnect.limits import EQUINIX_NAME_CHARACTERS, MICROSOFT_ASN
-from gpu_fabric.components.interconnect.partner import AwsPort, Joined, Order
+from gpu_fabric.components.interconnect.partner import AwsPort, Joined, Order, standing_on
 
 AWS_PROFILE, AZURE_PROFILE = "AWS Direct Connect", "Azure ExpressRoute"
 PRIORITIES = ("PRIMARY", "SECONDARY")
+BFD_MS = "100"
+"""Milliseconds between packets."""
 
 
 def _short(name: str, role: str) -> str:
@@ -63,7 +65,11 @@ def equinix(order: Order) -> Joined:
 
     return Joined(
         aws=[
-            AwsPort(connection.z_side.apply(_connection_id), connection.z_side.apply(_vlan))
+            AwsPort(
+                connection.z_side.apply(_connection_id),
+                connection.z_side.apply(_vlan),
+                settings.equinix.accept,
+            )
             for connection in to_aws
         ],
         asns=[router.equinix_asn for router in routers],
@@ -233,18 +239,18 @@ def _protocols(
     )
     fabric.RoutingProtocol(
         f"{order.name}-{role}-bgp",
-        connection_uuid=connection.uuid,
+        # Equinix takes BGP only after the addresses of its own interface, and lets these go only after it.
+        connection_uuid=standing_on(connection.uuid, [direct]),
         type="BGP",
         name=_short(order.name, f"{role}-bgp"),
         bgp_ipv4={"customer_peer_ip": their_address, "enabled": True},
         customer_asn=their_asn,
         bgp_auth_key=key,
-        bfd={"enabled": True, "interval": "100"} if order.settings.bfd else None,
-        # Equinix takes BGP only after the addresses of its own interface.
+        # Said in both cases: what is left out stays as it was.
+        bfd={"enabled": True, "interval": BFD_MS} if order.settings.bfd else {"enabled": False},
         opts=child(
             order.parent,
             **_OF_ONE_CONNECTION,
-            depends_on=[direct],
             additional_secret_outputs=["bgpAuthKey"],
         ),
     )

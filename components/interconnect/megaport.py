@@ -138,4 +138,4 @@ def _hosted(order: Order, connect: Any, name: str) -> AwsPort:
     found = aws.directconnect.get_connection_output(
         name=connect.product_uid.apply(lambda _: name), opts=pulumi.InvokeOutputOptions(parent=order.parent)
     )
-    return AwsPort(found.id, found.vlan_id)
+    return AwsPort(found.id, found.vlan_id, order.settings.megaport.accept)

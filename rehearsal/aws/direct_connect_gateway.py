@@ -187,6 +187,20 @@ def _prefixes(call: Call, type: str, gateway: Mapping[str, Any], proposed: list[
     return [vpc["cidrBlock"]]
 
 
+def announced(tx: Transaction, type: str, gateway: Mapping[str, Any], allowed: list[str]) -> list[str]:
+    """What goes out over BGP. For a virtual private gateway the list is a filter on its VPC's range, which it lets
+    through where an entry covers it; for a transit gateway it is what is announced (Direct Connect User Guide,
+    allowed-to-prefixes.html)."""
+    if type == "transitGateway":
+        return allowed
+    block = ip_network(tx.need(kinds.VPC, gateway["vpcId"])["cidrBlock"])
+    covered = any(
+        entry.version == block.version and block.subnet_of(entry)  # ty: ignore[invalid-argument-type]
+        for entry in map(ip_network, allowed)
+    )
+    return [str(block)] if covered else []
+
+
 def create_association(call: Call) -> Made:
     tx, inputs = call.tx, call.inputs
     dx_id, proposed = inputs["dxGatewayId"], []
@@ -210,7 +224,7 @@ def create_association(call: Call) -> Made:
         "dxGatewayAssociationId": f"00000000-0000-4000-9000-{tx.next('directConnectAssociation'):012d}",
         "dxGatewayOwnerAccountId": ACCOUNT,
         "allowedPrefixes": prefixes,
-        "announcedPrefixes": prefixes,
+        "announcedPrefixes": announced(tx, type, gateway, prefixes),
         "transitGatewayAttachmentId": "",
     }
     if type == "transitGateway":
@@ -265,7 +279,10 @@ def update_association(call: Call) -> dict[str, Any]:
         return {}
     type, gateway = _associated(call.tx, call.old["associatedGatewayId"])
     prefixes = _prefixes(call, type, gateway, [])
-    return {"allowedPrefixes": prefixes, "announcedPrefixes": prefixes}
+    return {
+        "allowedPrefixes": prefixes,
+        "announcedPrefixes": announced(call.tx, type, gateway, prefixes),
+    }
 
 
 def delete_association(call: Call) -> None:
@@ -287,6 +304,8 @@ ASSOCIATION = ResourceType(
     update=update_association,
     delete=delete_association,
     check=check_association,
+    # The importer takes both ids with a slash between (registry page of aws_dx_gateway_association, Import).
+    imported=lambda given: f"ga-{given.replace('/', '')}" if "/" in given else given,
     unordered=frozenset({"allowedPrefixes"}),
     replaces=frozenset({"associatedGatewayId", "associatedGatewayOwnerAccountId", "dxGatewayId", "region"}),
     replaces_source="terraform-provider-aws service/directconnect/gateway_association.go at 089adc22, ForceNew",

@@ -262,26 +262,26 @@ class Provider(ResourceProviderServicer):
         def read() -> Any:
             type = self._type(request)
             given = from_struct(request.inputs)
+            # Without a state it is an import.
+            id = request.id if request.properties.fields else type.imported(request.id)
             with self._transaction() as tx:
                 call = replace(
                     self._call(tx, type, request, _own(plain(given))),
-                    id=request.id,
+                    id=id,
                     old=plain(from_struct(request.properties)),
                 )
                 state = type.read(call)
-                secrets = tx.secrets(type.kind, request.id)
+                secrets = tx.secrets(type.kind, id)
             if state is None:
                 return provider_pb2.ReadResponse()
-            state = self._shown(type, state) | {"id": request.id}
+            state = self._shown(type, state) | {"id": id}
             inputs = self._read_inputs(type, state, given, call.old)
             outputs = self._answered(type, state, given)
             for name in secrets:
                 for properties in (outputs, inputs):
                     if name in properties and not isinstance(properties[name], Secret):
                         properties[name] = Secret(plain(properties[name]))
-            return provider_pb2.ReadResponse(
-                id=request.id, properties=to_struct(outputs), inputs=to_struct(inputs)
-            )
+            return provider_pb2.ReadResponse(id=id, properties=to_struct(outputs), inputs=to_struct(inputs))
 
         return self._answer(context, read)
 

@@ -129,6 +129,8 @@ class ResourceType:
     """Properties with an equality of their own: two JSON documents, two spellings of one address."""
     recomputed: Callable[[Call, AbstractSet[str]], Iterable[str]] = lambda call, changed: ()
     """Outputs that an update changes, given the names of the inputs that change: unknown in its preview."""
+    imported: Callable[[str], str] = lambda given: given
+    """The object's id, of the one by which `pulumi import` names it."""
     secrets: frozenset[str] = frozenset()
     """Outputs that the vendor's provider marks as secret. They go to the engine only, not into the database: a
     ``read`` that needs them takes them from ``call.old``."""

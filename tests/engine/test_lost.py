@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from gpu_fabric.engine.lost import GROUP, Lost, import_file, lost, up_with_what_was_lost
+from gpu_fabric.engine.lost import Lost, import_file, told, up_with_what_was_lost
 
 SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-000000000000"
 OURS = f"{SUBSCRIPTION}/resourceGroups/ours"
 PARENT = "urn:pulumi:dev::fabric::gpu-fabric:index:AzureLinkEnd::link"
 PROVIDER = "urn:pulumi:dev::fabric::pulumi:providers:azure-native::default_3_29_0::1"
+GROUP = "azure-native:resources:ResourceGroup"
 CIRCUIT = "azure-native:network:ExpressRouteCircuit"
 
 
@@ -21,8 +22,15 @@ def urn(type_: str, name: str) -> str:
     return f"urn:pulumi:dev::fabric::gpu-fabric:index:AzureLinkEnd${type_}::{name}"
 
 
-def planned(type_: str, name: str, id_: str = "", side: str = "new") -> str:
-    state = {"urn": urn(type_, name), "type": type_, "id": id_, "parent": PARENT, "provider": PROVIDER}
+def planned(type_: str, name: str, id_: str = "", side: str = "new", **inputs: str) -> str:
+    state = {
+        "urn": urn(type_, name),
+        "type": type_,
+        "id": id_,
+        "parent": PARENT,
+        "provider": PROVIDER,
+        "inputs": inputs,
+    }
     return json.dumps({"sequence": 1, "resourcePreEvent": {"metadata": {"op": "create", side: state}}})
 
 
@@ -57,12 +65,70 @@ def in_group(group: str) -> str:
     ],
 )
 def test_what_lies_in_a_group_of_this_stack_is_this_stacks(made: str, group: str, ours: bool) -> None:
-    (found,) = lost(events(made, group))
+    (found,) = told(events(made, group)).lost
     assert found == Lost(CIRCUIT, "circuit", made, PARENT, "3.29.0", ours)
 
 
+ASSOCIATION = "aws:directconnect/gatewayAssociation:GatewayAssociation"
+INTERFACE = "aws:directconnect/privateVirtualInterface:PrivateVirtualInterface"
+MADE = [
+    planned("aws:directconnect/gateway:Gateway", "gateway", "0-1"),
+    planned("aws:ec2/vpnGateway:VpnGateway", "private", "vgw-1"),
+    planned("aws:directconnect/connectionConfirmation:ConnectionConfirmation", "accept", "dxcon-1"),
+]
+ASSOCIATE = planned(ASSOCIATION, "association", dxGatewayId="0-1", associatedGatewayId="vgw-1")
+INTERFACE_ON = planned(INTERFACE, "interface", connectionId="dxcon-1")
+
+
+@pytest.mark.parametrize(
+    ("plan", "refusal", "found"),
+    [
+        (
+            [*MADE, ASSOCIATE],
+            refused(ASSOCIATION, "association", "Gateway vgw-1 is associated with 0-1 already."),
+            (ASSOCIATION, "0-1/vgw-1", True),
+        ),
+        (
+            [*MADE[:1], ASSOCIATE],
+            refused(ASSOCIATION, "association", "Gateway vgw-1 is associated with 0-1 already."),
+            (ASSOCIATION, "0-1/vgw-1", False),
+        ),
+        (
+            [*MADE, INTERFACE_ON],
+            refused(INTERFACE, "interface", "Connection dxcon-1 has virtual interface dxvif-2 already."),
+            (INTERFACE, "dxvif-2", True),
+        ),
+        (
+            [INTERFACE_ON],
+            refused(INTERFACE, "interface", "Connection dxcon-1 has virtual interface dxvif-2 already."),
+            (INTERFACE, "dxvif-2", False),
+        ),
+        ([*MADE, INTERFACE_ON], refused(INTERFACE, "interface", "Connection dxcon-1 is full."), None),
+        # The words of one cloud, said by another.
+        ([*MADE, planned(CIRCUIT, "circuit")], refused(CIRCUIT, "circuit", "associated"), None),
+    ],
+)
+def test_amazon_says_what_is_there_where_there_is_room_for_one(
+    plan: list[str], refusal: str, found: tuple[str, str, bool] | None
+) -> None:
+    assert [(one.type, one.id, one.ours) for one in told([*plan, refusal]).lost] == ([found] if found else [])
+
+
 def test_other_errors_say_nothing_of_what_is_there() -> None:
-    assert lost([planned(CIRCUIT, "c"), refused(CIRCUIT, "c", 'Status=409 Code="Conflict"')]) == []
+    assert told([planned(CIRCUIT, "c"), refused(CIRCUIT, "c", 'Status=409 Code="Conflict"')]).lost == []
+
+
+ROUTER = "equinix:fabric/cloudRouter:CloudRouter"
+
+
+def test_what_a_cloud_makes_as_often_as_it_is_asked_is_named_where_its_creation_failed() -> None:
+    read = told([planned(ROUTER, "router"), refused(ROUTER, "router", "context deadline exceeded")])
+    assert read.unsure == [
+        "router: if the cloud gave no answer, rather than a refusal, it may have been made, and the next `up` would "
+        "make a second one. Look first: the cloud routers in Equinix's portal"
+    ]
+    assert told([planned(ROUTER, "router", "an id"), refused(ROUTER, "router", "late")]).unsure == []
+    assert told([planned(CIRCUIT, "circuit"), refused(CIRCUIT, "circuit", "late")]).unsure == []
 
 
 def test_the_import_names_the_parents_once() -> None:
@@ -119,9 +185,9 @@ def test_somebody_elses_is_left_alone_and_the_way_to_take_it_is_said(capsys: Any
     assert up_with_what_was_lost(runs.up, runs.take_in) == 255
     assert (runs.ups, runs.taken) == (1, [])
     assert capsys.readouterr().err == (
-        f"circuit: {theirs} is there, in no resource group that this stack made. If it is this stack's, take it "
-        f"into the state: pulumi import {CIRCUIT} circuit {theirs} --parent parent={PARENT}; if not, give this stack "
-        "another name or remove it.\n"
+        f"circuit: {theirs} is there, on nothing that this stack made. If it is this stack's, take it into the state: "
+        f"pulumi import {CIRCUIT} circuit {theirs} --parent parent={PARENT}; if not, give this stack another name or "
+        "remove it.\n"
     )
 
 

@@ -214,3 +214,13 @@ def test_the_language_host_is_left_out_where_pulumi_has_its_own(tmp_path):
     names = {each.name for each in tmp_path.iterdir()}
     assert "pulumi-resource-aws" in names
     assert "pulumi-language-python" not in names
+
+
+def test_an_offered_connection_waits_to_be_accepted(database: Path, net: str) -> None:
+    assert run(database, "offer", "310", "--id", "dxcon-0000000a") == (0, "dxcon-0000000a\n")
+    held = json.loads(run(database, "show", "--json")[1])
+    (connection,) = [each for each in held if each["kind"] == "aws:directconnect/connection:Connection"]
+    assert connection["id"] == "dxcon-0000000a"
+    code, said = run(database, "offer", "310", "--bandwidth", "3Gbps")
+    assert code == 1
+    assert "AWS has no hosted connection of 3Gbps; there are" in said

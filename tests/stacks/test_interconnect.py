@@ -43,26 +43,9 @@ def held(stack: SimulatedStack, type_: str) -> list[dict[str, Any]]:
 
 def provision(stack: SimulatedStack, connection_id: str, vlan: int) -> None:
     """The partner does what was ordered: a hosted connection that waits to be confirmed, and the circuit."""
-    about = {
-        "name": "ordered",
-        "bandwidth": "10Gbps",
-        "location": "EqDC2",
-        "state": "ordering",
-        "hosted": True,
-        "vlanId": vlan,
-        "ownerAccountId": "000000000000",
-        "jumboFrameCapable": True,
-        "awsDevice": "EqDC2-simulated",
-        "prefixPoolUnallocatedCountIpv4": 1000,
-        "prefixPoolUnallocatedCountIpv6": 1000,
-    }
-    rehearsal(stack, "hold", HOSTED, json.dumps(about), "--id", connection_id, "--raw")
-    set_circuit(stack, "Provisioned")
-
-
-def set_circuit(stack: SimulatedStack, state: str) -> None:
+    rehearsal(stack, "offer", str(vlan), "--id", connection_id)
     (circuit,) = held(stack, CIRCUIT)
-    rehearsal(stack, "drift", CIRCUIT, circuit["id"], "serviceProviderProvisioningState", state)
+    rehearsal(stack, "provision", circuit["id"])
 
 
 def sessions(stack: SimulatedStack) -> list[dict[str, Any]]:
@@ -96,7 +79,8 @@ def test_a_manual_link_in_its_two_phases_and_back(simulated: SimulatedStack) -> 
     simulated.configure(linked(MANUAL))
     simulated.ok("up")
     assert held(simulated, PEERING) == held(simulated, INTERFACE) == []
-    set_circuit(simulated, "NotProvisioned")
+    (circuit,) = held(simulated, CIRCUIT)
+    rehearsal(simulated, "provision", circuit["id"], "--undo")
     rehearsal(simulated, "lose", HOSTED, "dxcon-0000000a")
     simulated.ok("destroy")
     assert simulated.holdings() == []
@@ -176,83 +160,116 @@ def test_a_link_through_equinix_comes_up_in_one_go_stays_and_leaves_nothing(
     assert simulated.holdings() == []
 
 
-#: What goes wrong on the way, by the resource that it happens to: refused before anything was done, or done, its id
-#: known, and the wait for it timed out.
-BAD_DAYS = {
-    "circuit-refused": (CIRCUIT, "before"),
-    "circuit-times-out": (CIRCUIT, "partial"),
-    "partners-connection-rejected": ("equinix:fabric/connection:Connection", "before"),
-    "partners-connection-times-out": ("equinix:fabric/connection:Connection", "partial"),
-    "acceptance-fails": ("aws:directconnect/connectionConfirmation:ConnectionConfirmation", "before"),
-    "interface-times-out": (INTERFACE, "partial"),
-    "peering-times-out": (PEERING, "partial"),
+ROUTER = "equinix:fabric/cloudRouter:CloudRouter"
+FABRIC_CONNECTION = "equinix:fabric/connection:Connection"
+PROTOCOL = "equinix:fabric/routingProtocol:RoutingProtocol"
+CONFIRMATION = "aws:directconnect/connectionConfirmation:ConnectionConfirmation"
+GATEWAY = "azure-native:network:VirtualNetworkGateway"
+CONNECTION = "azure-native:network:VirtualNetworkGatewayConnection"
+#: What is lost, and how many answers of each: Azure's provider asks three times again, so all four are lost, and the
+#: engine learns no id.
+LOST = {
+    "aws:directconnect/gatewayAssociation:GatewayAssociation": 1,
+    INTERFACE: 1,
+    CIRCUIT: 4,
+    CONNECTION: 4,
 }
 
 
-CONNECTION = "azure-native:network:VirtualNetworkGatewayConnection"
-#: The first and the last of the link on Azure. The provider sends a request again three times after a lost answer; here
-#: all four are lost, and the engine learns no id.
-LOST_ON_AZURE = (CIRCUIT, CONNECTION)
-
-
-def test_what_azure_made_and_never_answered_for_is_taken_in_by_the_next_up(simulated: SimulatedStack) -> None:
+def test_what_was_made_and_never_answered_for_is_taken_in_by_the_next_up(simulated: SimulatedStack) -> None:
     simulated.configure(linked(EQUINIX))
-    lost = [
-        {
-            "type": one,
-            "name": "*link*",
-            "operation": "create",
-            "first": 4,
-            "when": "after",
-            "message": "no answer",
-        }
-        for one in LOST_ON_AZURE
-    ]
+    one = {"name": "*link*", "operation": "create", "when": "after", "message": "no answer"}
     simulated.simulation.folder.mkdir(parents=True, exist_ok=True)
+    lost = [{**one, "type": type_, "first": answers} for type_, answers in LOST.items()]
     simulated.simulation.faults.write_text(json.dumps({"fail": lost}))
-    said = ""
-    for _ in LOST_ON_AZURE:
-        done = simulated.run("up")
-        said += done.stderr
-        assert done.returncode != 0
+    said, runs = "", 0
+    while (done := simulated.run("up")).returncode != 0:
         assert "no answer" in done.stdout
+        said, runs = said + done.stderr, runs + 1
+        assert runs <= len(LOST)
+    said += done.stderr
+    assert said.count("the answer to its creation was lost. It is taken into the state") == len(LOST)
+    is_up_once(simulated)
+
+
+def fails(stack: SimulatedStack, *types: str, when: str) -> None:
+    """The first creation of each of these in the link goes wrong."""
+    one = {"name": "*link*", "operation": "create", "first": 1, "when": when, "message": "later"}
+    stack.simulation.folder.mkdir(parents=True, exist_ok=True)
+    stack.simulation.faults.write_text(json.dumps({"fail": [{**one, "type": type_} for type_ in types]}))
+
+
+def is_up_once(stack: SimulatedStack) -> None:
+    """The link is up, with one of everything and nothing left over."""
+    assert [one["state"] for one in sessions(stack)] == ["up", "up"]
+    for one_of in (CIRCUIT, PEERING, CONNECTION, GATEWAY, INTERFACE, ROUTER, HOSTED):
+        assert len(held(stack, one_of)) == 1, one_of
+    assert len(held(stack, FABRIC_CONNECTION)) == 2
+    assert len(held(stack, PROTOCOL)) == 4
+    assert len(held(stack, "aws:directconnect/gateway:Gateway")) == 1
+    stack.ok("preview", "--expect-no-changes")
+    stack.ok("destroy")
+    assert stack.holdings() == []
+
+
+#: Refused before anything was done.
+REFUSED = {
+    "circuit": CIRCUIT,
+    "partners-connection": FABRIC_CONNECTION,
+    "acceptance": CONFIRMATION,
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_after_a_refusal_in_the_middle_one_more_up_ends_well(simulated: SimulatedStack, what: str) -> None:
+    simulated.configure(linked(EQUINIX))
+    fails(simulated, REFUSED[what], when="before")
+    assert simulated.run("up").returncode != 0
+    simulated.ok("up")
+    is_up_once(simulated)
+
+
+#: Everything of the link on both sides and between.
+ALL = (
+    "aws:directconnect/gateway:Gateway",
+    "aws:ec2/vpnGateway:VpnGateway",
+    "aws:directconnect/gatewayAssociation:GatewayAssociation",
+    CONFIRMATION,
+    INTERFACE,
+    CIRCUIT,
+    "azure-native:network:PublicIPAddress",
+    GATEWAY,
+    PEERING,
+    CONNECTION,
+    ROUTER,
+    FABRIC_CONNECTION,
+    PROTOCOL,
+)
+
+
+def test_what_was_made_and_waited_for_in_vain_is_used_by_the_next_up(simulated: SimulatedStack) -> None:
+    """Everything times out once after it was made. An `up` goes on until something does, so it takes some."""
+    simulated.configure(linked(EQUINIX))
+    fails(simulated, *ALL, when="partial")
+    runs = 0
+    while simulated.run("up").returncode != 0:
+        runs += 1
+        assert runs <= len(ALL)
+    assert runs >= 4
+    is_up_once(simulated)
+
+
+def test_an_offer_that_ran_out_is_made_again_by_one_more_up(simulated: SimulatedStack) -> None:
+    simulated.configure(linked(EQUINIX))
+    fails(simulated, CONFIRMATION, when="before")
+    assert simulated.run("up").returncode != 0
+    (offered,) = held(simulated, HOSTED)
+    assert rehearsal(simulated, "expire", offered["id"]).startswith(f"{offered['id']}: was ordering, is gone")
     done = simulated.run("up")
     assert done.returncode == 0, done.stdout + done.stderr
-    said += done.stderr
-    assert said.count("the answer to its creation was lost. It is taken into the state") == len(LOST_ON_AZURE)
-    for type_ in LOST_ON_AZURE:
-        mine = [one for one in held(simulated, type_) if "link" in one["id"]]
-        assert len(mine) == 1, type_
-    assert [one["state"] for one in sessions(simulated)] == ["up", "up"]
-    simulated.ok("preview", "--expect-no-changes")
-    simulated.ok("destroy")
-    assert simulated.holdings() == []
-
-
-@pytest.mark.parametrize("day", BAD_DAYS)
-def test_after_a_failure_in_the_middle_one_more_up_ends_well(simulated: SimulatedStack, day: str) -> None:
-    type_, when = BAD_DAYS[day]
-    simulated.configure(linked(EQUINIX))
-    fault = {
-        "type": type_,
-        "operation": "create",
-        "first": 1,
-        "when": when,
-        "code": "InternalError",
-        "message": "later",
-    }
-    simulated.simulation.folder.mkdir(parents=True, exist_ok=True)
-    simulated.simulation.faults.write_text(json.dumps({"fail": [fault]}))
-    assert simulated.run("up").returncode != 0
-    simulated.simulation.faults.unlink()
-    simulated.ok("up")
-    assert [one["state"] for one in sessions(simulated)] == ["up", "up"]
-    simulated.ok("preview", "--expect-no-changes")
-    for one_of in (CIRCUIT, PEERING, INTERFACE, "equinix:fabric/cloudRouter:CloudRouter"):
-        assert len(held(simulated, one_of)) == 1, one_of
-    assert len(held(simulated, "equinix:fabric/connection:Connection")) == 2
-    simulated.ok("destroy")
-    assert simulated.holdings() == []
+    assert "the last update of this stack failed, so this one first looks at what is there" in done.stderr
+    assert [one["id"] for one in held(simulated, HOSTED)] != [offered["id"]]
+    is_up_once(simulated)
 
 
 #: Changes of a link that is up, one after the other: of `aws`, of `azure`, of `interconnect`. None of them can be made
@@ -289,7 +306,7 @@ def test_a_link_that_is_up_takes_every_change_and_is_up_again(simulated: Simulat
         found = sessions(simulated)
         assert len(found) == (4 if "redundancy" in link else 2), change
         assert [one["reasons"] for one in found if one["state"] != "up"] == [], change
-        for one_of in (CIRCUIT, PEERING, CONNECTION, "azure-native:network:VirtualNetworkGateway"):
+        for one_of in (CIRCUIT, PEERING, CONNECTION, GATEWAY):
             assert len(held(simulated, one_of)) == 1, (change, one_of)
     assert held(simulated, "aws:ec2/vpnGateway:VpnGateway") == []
     simulated.ok("preview", "--expect-no-changes")
