@@ -69,7 +69,8 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
     """A link from the nodes of one cloud to those of the other."""
 
     connected: bool
-    """Whether both ends are joined in this plan; false in the first phase of `manual` and `native`."""
+    """Whether this plan joins both ends. False in the first phase of `manual`, and always for `native`: the clouds join
+    the ends there, and no plan sees it."""
     service_key: pulumi.Output[str | None]
     """Of the circuit, for whoever provisions it; a secret."""
     direct_connect_gateway_id: pulumi.Output[str]
@@ -162,7 +163,6 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
         to_do: list[pulumi.Input[str]] = []
         self.connected = False
         if native:
-            self.connected = settings.provisioned
             if not settings.provisioned:
                 to_do = native_steps(
                     settings, aws.direct_connect_gateway_id, azure.gateway_id, ends.azure.location

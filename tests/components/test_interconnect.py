@@ -360,6 +360,10 @@ def test_the_native_interconnect_is_two_gateways_and_a_list_of_what_to_do() -> N
     assert made.one(AZURE_GATEWAY).id in second
     assert "`provisioned: true`" in last
     assert made.outputs["serviceKey"] is None
+    # Whether the clouds joined the ends is not known here, so it is not claimed.
+    done = link({"partner": "native", "bandwidthMbps": 1_000, "provisioned": True}, base=MANUAL)
+    assert done.outputs["toDo"] == []
+    assert made.outputs["link"]["connected"] is done.outputs["link"]["connected"] is False
 
 
 @pytest.mark.parametrize(("redundancy", "count"), [("none", 21), ("circuit", 30)])

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import pulumi
 import pytest
 from pulumi.runtime.config import set_all_config
+from pydantic import BaseModel
+from pydantic.alias_generators import to_camel
 
 from gpu_fabric.components.config import FabricSettings, read_fabric
+from gpu_fabric.components.interconnect.checks.ids import SHAPES
+from gpu_fabric.components.interconnect.communicators import flows_needed, flows_of_a_pair
 from gpu_fabric.components.interconnect.derived import exchange_of
 from gpu_fabric.components.interconnect.exchanges import exchanges
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of, tiers_that_reach
 from gpu_fabric.components.interconnect.limits import CIRCUIT_MBPS
 from gpu_fabric.components.interconnect.notes import notes
-from gpu_fabric.components.interconnect.settings import Family, Tier
+from gpu_fabric.components.interconnect.settings import CrossCloudSettings, Family, Tier
 from gpu_fabric.components.problems import InvalidInputError
+from gpu_fabric.components.settings import leaf_types
 from gpu_fabric.planning.regions import region_pairs
 from tests.components.recorder import record
 
@@ -596,6 +603,71 @@ def test_the_plan_says_numbers_their_basis_and_the_narrowest_place() -> None:
     assert "Equinix publishes no amounts" in month
 
 
+def said_at_preview(change: dict[str, Any], **places: Any) -> list[str]:
+    found = settings_of({**LINK, **change}, **places)
+    assert found.interconnect is not None
+    assert found.ends is not None
+    return list(notes(found.interconnect, found.ends, exchange_of(found.interconnect, found.ends)))
+
+
+@pytest.mark.parametrize(
+    ("change", "places", "sentence"),
+    [
+        (
+            {"rttMs": 3},
+            {"zone": "us-west-1a", "location": "westus"},
+            "gateway: westus has no zones that are known, so it gets UltraPerformance and an address without zones. "
+            "Whether Azure also takes a size with AZ there is unverified; `gateway.sku` with `gateway.zones: []` asks "
+            "for one.",
+        ),
+        (
+            {"gateway": {"sku": "UltraPerformance"}},
+            {},
+            "gateway: UltraPerformance does not spread over zones, and eastus has them.",
+        ),
+        (
+            {"rttMs": 3, "gateway": {"sku": "ErGwScale"}},
+            {"zone": "us-west-2a", "location": "westus2"},
+            "gateway: ErGwScale was not in westus2 when its page was last read (azure docs, 2025-11-06).",
+        ),
+        (
+            {"exchange": "Dublin", "rttMs": 5},
+            {},
+            "routes: the Direct Connect sites at Dublin belong to eu-west-1. The connection is asked for and confirmed "
+            "in us-east-1; find out whether it is sold there.",
+        ),
+        (
+            {"addresses": {"cidr": "8.8.8.0/28"}},
+            {},
+            "routes: the on-link block has public addresses (8.8.8.0/30). Unless they are yours, both sides lose the "
+            "part of the internet that has them; private ones are those of RFC 1918.",
+        ),
+        (
+            {},
+            {"aws": {"cidr": "52.0.0.0/16"}},
+            "routes: the VPC has public addresses (52.0.0.0/16). Unless they are yours, both sides lose the part of "
+            "the internet that has them; private ones are those of RFC 1918.",
+        ),
+    ],
+)
+def test_what_is_legal_and_seldom_meant_is_said(
+    change: dict[str, Any], places: dict[str, Any], sentence: str
+) -> None:
+    assert sentence in said_at_preview(change, **places)
+    assert sentence not in said_at_preview({})
+
+
+def test_a_month_without_any_published_price_is_not_called_free() -> None:
+    said = said_at_preview({"rttMs": 3}, zone="eu-central-1a", location="germanywestcentral")
+    (month,) = [one for one in said if one.startswith("a month at full use: ")]
+    assert month.startswith("a month at full use: no part has a published price (")
+
+
+def test_every_bandwidth_that_is_sold_is_filled_by_the_flows_of_one_pair_of_ranks() -> None:
+    for mbps in CIRCUIT_MBPS:
+        assert flows_of_a_pair() >= 8 * flows_needed(mbps / 1_000), mbps
+
+
 def test_no_gateway_of_the_table_is_short_of_packets_at_its_own_bandwidth() -> None:
     for mbps in CIRCUIT_MBPS:
         found = (
@@ -635,3 +707,30 @@ def test_a_secret_output_is_taken_as_a_key() -> None:
 
     record(program)
     assert found == []
+
+
+def keys_of_ids(model: type[BaseModel], before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every key that names something which exists, by its name."""
+    for name, field in model.model_fields.items():
+        for below in leaf_types(field.annotation):
+            if issubclass(below, BaseModel):
+                yield from keys_of_ids(below, (*before, name))
+        if re.search(r"(^|_)(id|ids|uid|profile)$", name) and int not in leaf_types(field.annotation):
+            yield (*before, name)
+
+
+def test_every_id_of_the_link_has_a_shape() -> None:
+    assert set(keys_of_ids(CrossCloudSettings)) == set(SHAPES)
+
+
+@pytest.mark.parametrize("path", [path for path in SHAPES if path[0] not in ("aws", "azure")])
+def test_no_id_is_taken_that_is_none_and_none_is_repeated(path: tuple[str, ...]) -> None:
+    key = ".".join(map(to_camel, path))
+    for wrong in ("foo", "", "foo-1", " "):
+        value: Any = [wrong] if path[-1].endswith("ids") else wrong
+        for name in reversed(path[1:]):
+            value = {to_camel(name): value}
+        said = problems({**LINK, "partner": "manual", to_camel(path[0]): value})
+        mine = [one for one in said if one.startswith(key)]
+        assert mine, (key, wrong, said)
+        assert "foo" not in "".join(mine)
