@@ -569,3 +569,16 @@ def test_what_stands_on_something_that_is_replaced_has_a_property_that_comes_fro
         "serviceProviderProperties.peeringLocation",
         "serviceProviderProperties.serviceProviderName",
     ]
+
+
+def test_failure_detection_that_is_off_is_said_and_not_left_out() -> None:
+    """The provider keeps what is left out, so that a session would keep what an earlier `up` had switched on."""
+    made = link({"bfd": False})
+    sessions = [one.inputs for one in made.of_type(PROTOCOL) if one.inputs["type"] == "BGP"]
+    assert [one["bfd"] for one in sessions] == [{"enabled": False}] * 2
+
+
+def test_a_connection_that_is_accepted_already_is_not_accepted_again() -> None:
+    made = link({"equinix": {**LINK["equinix"], "accept": False}})
+    assert made.of_type(CONFIRMATION) == []
+    assert made.one(INTERFACE).inputs["connectionId"].startswith("dxcon-")
