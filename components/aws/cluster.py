@@ -13,6 +13,7 @@ import pulumi
 
 from gpu_fabric.components.aws.access import AwsNodeAccess
 from gpu_fabric.components.aws.arguments import AwsGpuClusterArgs
+from gpu_fabric.components.aws.changes import refresh_command, say_before_update
 from gpu_fabric.components.aws.checks import address_plan, node_additions, problems_of
 from gpu_fabric.components.aws.limits import ROLE_NAME_CHARACTERS
 from gpu_fabric.components.aws.network import AwsNetwork
@@ -23,7 +24,7 @@ from gpu_fabric.components.aws.regions import region_of
 from gpu_fabric.components.aws.security_group import AwsFabricSecurityGroup
 from gpu_fabric.components.aws.settings import AwsClusterSettings
 from gpu_fabric.components.aws.template import AwsNodeTemplate, image_reference
-from gpu_fabric.components.choices import NodesAs
+from gpu_fabric.components.choices import NodesAs, Updates
 from gpu_fabric.components.component import child, settings_from_arguments
 from gpu_fabric.components.node_files import node_files
 from gpu_fabric.components.problems import Problem
@@ -65,7 +66,7 @@ class AwsGpuCluster(pulumi.ComponentResource):
     fabric: pulumi.Output[dict[str, Any]]
     """Interfaces and Gb/s of one node and of the cluster."""
     launch: pulumi.Output[dict[str, str]]
-    """Commands: list the nodes, open a session, make a hostfile."""
+    """Commands: list the nodes, open a session, make a hostfile; for a fleet, replace its nodes by new ones."""
     runs: pulumi.Output[dict[str, str]]
     """What a node runs: size, image, template version, files."""
 
@@ -150,6 +151,7 @@ class AwsGpuCluster(pulumi.ComponentResource):
             instance_profile_name=access.instance_profile_name,
             placement_group_name=placement.group_name,
             user_data=pulumi.Output.secret(files.encoded) if around.secret else files.encoded,
+            hooks=say_before_update(name, settings) if settings.updates is Updates.KEEP else None,
             extra_tags=more,
             opts=child(self),
         )
@@ -217,7 +219,7 @@ def _launch(
         chosen,
     )
     reservations = "--query 'Reservations[].Instances[].{}' --output text"
-    return {
+    commands: dict[str, pulumi.Input[str]] = {
         "nodes": pulumi.Output.concat(ask, " ", reservations.format("[InstanceId,PrivateIpAddress]")),
         "session": f"aws ssm start-session --region {region} --target <instance id from `nodes`>",
         "hostfile": pulumi.Output.concat(
@@ -227,3 +229,6 @@ def _launch(
             f" | sort -V | sed 's/$/ slots={slots}/' > hostfile",
         ),
     }
+    if settings.nodes_as is NodesAs.FLEET and nodes.fleet_name is not None:
+        commands["refresh"] = nodes.fleet_name.apply(lambda fleet: refresh_command(region, fleet))
+    return commands

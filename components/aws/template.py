@@ -116,10 +116,11 @@ class AwsNodeTemplate(pulumi.ComponentResource):
         instance_profile_name: pulumi.Input[str] | None,
         placement_group_name: pulumi.Input[str] | None,
         user_data: pulumi.Input[str],
+        hooks: pulumi.ResourceHookBinding | None = None,
         extra_tags: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """`user_data` is base64 text of at most 16,384 raw bytes.
+        """`user_data` is base64 text of at most 16,384 raw bytes. `hooks`: what is said before an update.
 
         `image`, `subnet_id` and `instance_profile_name` are None where the owner of the nodes chooses them.
         """
@@ -174,7 +175,7 @@ class AwsNodeTemplate(pulumi.ComponentResource):
                 for kind in ("instance", "volume", "network-interface")
             ],
             tags=node_tags,
-            opts=child(self),
+            opts=child(self, hooks=hooks),
         )
         self.template_id, self.latest_version = template.id, template.latest_version
         self.register_outputs({"template_id": self.template_id, "latest_version": self.latest_version})

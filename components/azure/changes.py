@@ -1,4 +1,4 @@
-"""What a changed scale set means for the nodes that run: said by name at preview and before an update.
+"""What a changed scale set means for the nodes that run.
 
 Azure changes the model of a scale set with the upgrade policy Manual and leaves its instances alone
 (MicrosoftDocs/azure-compute-docs, virtual-machine-scale-sets/virtual-machine-scale-sets-upgrade-policy.md, 2026-05).
@@ -11,8 +11,9 @@ from typing import Any
 
 import pulumi
 
-#: What a person calls it → its place in the scale set's inputs.
-PARTS: Mapping[str, tuple[str, ...]] = {
+from gpu_fabric.components import changes
+
+PARTS: changes.Parts = {
     "custom data": ("virtualMachineProfile", "osProfile", "customData"),
     "SSH key": ("virtualMachineProfile", "osProfile", "linuxConfiguration"),
     "image": ("virtualMachineProfile", "storageProfile", "imageReference"),
@@ -21,17 +22,6 @@ PARTS: Mapping[str, tuple[str, ...]] = {
     "network interface": ("virtualMachineProfile", "networkProfile"),
     "security settings": ("virtualMachineProfile", "securityProfile"),
 }
-
-
-def _at(inputs: Any, place: tuple[str, ...]) -> Any:
-    for key in place:
-        inputs = inputs.get(key) if isinstance(inputs, Mapping) else None
-    return inputs
-
-
-def changed_parts(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """Names of the parts of a node that differ between two inputs of a scale set."""
-    return [part for part, place in PARTS.items() if _at(old, place) != _at(new, place)]
 
 
 def refresh_command(resource_group: str, scale_set: str) -> str:
@@ -44,36 +34,29 @@ def update_message(
     name: str, old: Mapping[str, Any], new: Mapping[str, Any], *, resource_group: str, scale_set: str
 ) -> str | None:
     """What an update of the scale set means for its nodes, or None where it does not touch what a node is made of."""
-    parts = changed_parts(old, new)
-    if not parts:
-        return None
-    *most, last = parts
-    what = f"{', '.join(most)} and {last}" if most else last
-    count = int(_at(old, ("sku", "capacity")) or 0)
+    count = int(changes.at(old, ("sku", "capacity")) or 0)
     keep = "node of {} keeps what it has" if count == 1 else "nodes of {} keep what they have"
-    return (
-        f"{name}: {what} will change in the scale set's model. The {count} {keep.format(scale_set)}; nodes that start "
-        "later get the new. To bring running nodes along, which rebuilds their OS disks and ends what runs on them: "
-        f"{refresh_command(resource_group, scale_set)}"
+    return changes.kept_message(
+        name,
+        changes.changed_parts(PARTS, old, new),
+        pattern="the scale set's model",
+        who_keeps=f"The {count} {keep.format(scale_set)}",
+        follow="To bring running nodes along, which rebuilds their OS disks and ends what runs on them: "
+        + refresh_command(resource_group, scale_set),
     )
 
 
 def say_before_update(name: str) -> pulumi.ResourceHookBinding:
     """Says `update_message` at preview, and again before the update itself, of the scale set with this unique name."""
 
-    def say(arguments: pulumi.ResourceHookArgs) -> None:
-        old, new = arguments.old_inputs or {}, arguments.new_inputs or {}
-        message = update_message(
+    def message(arguments: pulumi.ResourceHookArgs) -> str | None:
+        old = arguments.old_inputs or {}
+        return update_message(
             arguments.name,
             old,
-            new,
+            arguments.new_inputs or {},
             resource_group=str(old.get("resourceGroupName", "")),
             scale_set=str((arguments.old_outputs or {}).get("name") or old.get("vmScaleSetName", "")),
         )
-        if message is not None:
-            pulumi.log.warn(message)
 
-    # A message must not be able to fail an update.
-    options = pulumi.ResourceHookOptions(on_dry_run=True, ignore_errors=True)
-    hook = pulumi.ResourceHook(f"{name}: what an update does to its nodes", say, options)
-    return pulumi.ResourceHookBinding(before_update=[hook])
+    return changes.say_before_update(name, message)

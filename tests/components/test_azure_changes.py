@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from gpu_fabric.components.azure.changes import PARTS, changed_parts, refresh_command, update_message
+from gpu_fabric.components.azure.changes import PARTS, refresh_command, update_message
+from gpu_fabric.components.changes import changed_parts
 from tests.components.recorder import record_azure_cluster
 
 SCALE_SET = "azure-native:compute:VirtualMachineScaleSet"
@@ -41,7 +42,7 @@ def _declared(arguments: str) -> dict[str, Any]:
     ],
 )
 def test_what_a_change_of_the_arguments_touches_is_named(changes: dict[str, Any], parts: list[str]) -> None:
-    assert changed_parts(inputs(), inputs(**changes)) == parts
+    assert changed_parts(PARTS, inputs(), inputs(**changes)) == parts
 
 
 def test_every_part_has_a_place_in_what_is_declared() -> None:

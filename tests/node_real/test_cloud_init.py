@@ -75,7 +75,6 @@ def test_cloud_init_makes_an_aws_node_ready_in_three_seconds_of_our_own_work(tmp
 
         state = node.readiness
         assert (state["state"], state["step"], state["reason"]) == ("ready", None, None)
-        seconds = state["seconds"]
         assert node.steps == {**dict.fromkeys(STEPS, "ok"), "routes": "skipped"}
         notes = {row["step"]: row["reason"] for row in state["steps"]}
         assert notes["040-fabric"] == "32 devices, 5128 hugepages of 2 MiB"
@@ -98,11 +97,9 @@ def test_cloud_init_makes_an_aws_node_ready_in_three_seconds_of_our_own_work(tmp
         root.run("rm", paths.READY_WANTED, f"{paths.LIBRARY}/scratch.py", paths.READY_UNIT)
         node.reboot("boot-2")
         assert node.cloud_init() == "status: done"
-        assert node.start_unit() == 0
+        # Processor time, because other tests run beside it: what the node waits for is not its work.
+        assert node.work() <= 3
         assert node.readiness["state"] == "ready"
-        assert min(seconds, node.readiness["seconds"]) <= 3, (
-            "the better of two, because other tests run beside it"
-        )
 
 
 def test_an_azure_node_waits_for_the_images_services_and_counts_infiniband_ports_only(node: GpuNode) -> None:

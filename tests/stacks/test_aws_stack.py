@@ -76,8 +76,28 @@ def test_new_user_data_reaches_no_running_node_by_default(simulated: SimulatedSt
     simulated.ok("up")
     before = identities(simulated)
     simulated.configure(fabric(2, nodesAs="instances", bootstrap={"after": ["echo later"]}))
-    simulated.ok("up")
+    assert "Of the nodes, train-aws-000 … train-aws-001 keep what they have" in simulated.ok("up")
     assert changed(simulated, before) == set()
+    # A tag that a node itself wrote would not be drift either.
+    simulated.configure(fabric(2, nodesAs="instances", bootstrap={"after": ["echo later"], "stateTag": True}))
+    simulated.ok("up")
+    assert changed(simulated, before) == {"train-aws-state-tag"}
+
+
+def test_a_changed_image_of_a_fleet_says_at_preview_what_becomes_of_its_nodes(
+    simulated: SimulatedStack,
+) -> None:
+    simulated.configure(fabric(3))
+    simulated.ok("up")
+    simulated.configure(fabric(3, image={"amiId": "ami-0123456789abcdef0"}))
+    for command in ("preview", "up"):
+        assert (
+            "train-aws-node: image will change in the launch template. The nodes of train-aws-fleet keep what they "
+            "have; nodes that start later get the new."
+        ) in simulated.ok(command)
+    assert "start-instance-refresh" in simulated.outputs()["aws"]["launch"]["refresh"]
+    simulated.configure(fabric(5, image={"amiId": "ami-0123456789abcdef0"}))
+    assert "will change in the launch template" not in simulated.ok("preview")
 
 
 def test_with_replace_the_plan_names_every_node_that_new_user_data_replaces(
