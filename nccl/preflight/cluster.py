@@ -21,7 +21,7 @@ from gpu_fabric.nccl.preflight.result import (
     to_markdown,
     unknown,
 )
-from gpu_fabric.nccl.preflight.runs import Output
+from gpu_fabric.nccl.preflight.runs import Output, queue_words
 from gpu_fabric.nccl.preflight.transport import check_transport, hints
 
 PAIR_SHARE: Final = 0.8
@@ -101,7 +101,7 @@ class _GroupJudge:
                 )
                 ok = not any(result.state is State.FAIL for result in used)
             if not output.started or (output.code and REFUSALS.search(output.text)):
-                self.refused[group] = reason(output.text)
+                self.refused[group] = reason(output.text) if output.started else queue_words(output.text)
             self.hints[group] = [f"{hint.means} ({hint.source})" for hint in hints(output.text)]
             self.whole.runs.append(
                 {"nodes": list(group), "busbw": speed, "passed": ok, "seconds": round(output.seconds, 1)}
@@ -129,13 +129,14 @@ def _culprits(search: Search, judge_group: _GroupJudge) -> Iterator[Result]:
             "Run the gate again: what failed may have passed by.",
         )
     for culprit in search.culprits:
+        # What the launcher says of a node that it refuses comes before what else its words may mean.
+        refusals = [(group, [words]) for group, words in judge_group.refused.items()]
         said = [
-            hint
-            for group, found in judge_group.hints.items()
+            words
+            for group, found in (*refusals, *judge_group.hints.items())
             if set(culprit.nodes) <= set(group)
-            for hint in found
+            for words in found
         ]
-        said += [words for group, words in judge_group.refused.items() if set(culprit.nodes) <= set(group)]
         words = f"; the log says: {said[0]}" if said else ""
         yield failed("culprit", f"{some(culprit.nodes)}: {culprit.suspect.value}{words}", _remedy(culprit))
 

@@ -10,7 +10,7 @@ from gpu_fabric.nccl.hardware.models import NodeSize
 from gpu_fabric.nccl.preflight.expected import Expected, Planner, expected
 from gpu_fabric.nccl.preflight.nccl_tests import TestRun, parse
 from gpu_fabric.nccl.preflight.result import Result, State, counted, failed, passed, some, unknown, warned
-from gpu_fabric.nccl.preflight.runs import Output
+from gpu_fabric.nccl.preflight.runs import Output, queue_words
 from gpu_fabric.nccl.preflight.transport import check_transport, hints
 
 COLLECTIVES: Final = ("all_reduce", "all_gather", "reduce_scatter", "alltoall", "sendrecv")
@@ -94,7 +94,7 @@ def judge(
 def _ended(output: Output, run: TestRun, find: str) -> Result:
     said = "; ".join(f"{hint.means}: {hint.do} ({hint.source})" for hint in hints(output.text))
     if not output.started:
-        what = f"still in the launcher's queue after {output.seconds:.0f} s: {reason(output.text)}"
+        what = f"still in the launcher's queue after {output.seconds:.0f} s: {queue_words(output.text)}"
         remedy = "Run inside an allocation of whole nodes, or wait longer (--queue-seconds); sinfo says who is down."
         return unknown("run", what, remedy)
     if output.timed_out:

@@ -133,7 +133,8 @@ def slurm_command(job: Job, nodes: Sequence[str], *, mpi: str | None = None, gre
         f"--ntasks-per-node={job.gpus_per_node}",
         "--cpu-bind=none",
         "--kill-on-bad-exit=1",
-        "--unbuffered",
+        # Whole lines: ranks write into each other's otherwise.
+        "--label",
     ]
     if mpi:
         step.append(f"--mpi={mpi}")
@@ -148,9 +149,16 @@ def slurm_command(job: Job, nodes: Sequence[str], *, mpi: str | None = None, gre
 
 
 def openmpi_command(
-    job: Job, nodes: Sequence[str], *, program: str = "mpirun", root: bool | None = None
+    job: Job,
+    nodes: Sequence[str],
+    *,
+    program: str = "mpirun",
+    root: bool | None = None,
+    tag: Sequence[str] = (),
 ) -> list[str]:
     """AWS's and Azure's own settings for nccl-tests: TCP for MPI's few words, no binding, no hcoll.
+
+    `tag` is what makes this release name the rank of each piece of output (`openmpi_tag`).
 
     Sources: EC2 User Guide, efa-start-nccl.html; Azure/ai-infrastructure-on-azure a01b073.
     """
@@ -158,6 +166,7 @@ def openmpi_command(
     return [
         program,
         *(["--allow-run-as-root"] if root else []),
+        *tag,
         "--host",
         ",".join(f"{node}:{job.gpus_per_node}" for node in nodes),
         "-np",
@@ -172,6 +181,18 @@ def openmpi_command(
         *job.extra,
         *job.command,
     ]
+
+
+def openmpi_tag(program: str) -> tuple[str, ...]:
+    """Ranks write into each other's lines unless each piece has a tag. Open MPI 4 and 5, mpirun(1)."""
+    try:
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ()
+    release = re.search(r"Open MPI\) (\d+)", done.stdout)
+    if release is None:
+        return ()
+    return ("--tag-output",) if int(release[1]) < 5 else ("--output", "tag")
 
 
 def mpi_of_slurm() -> str | None:
@@ -212,7 +233,8 @@ def command_builder(kind: Kind, job: Job) -> Callable[[Sequence[str]], list[str]
         gres = "SLURM_JOB_ID" not in os.environ and slurm_counts_gpus()
         return lambda nodes: slurm_command(job, nodes, mpi=mpi, gres=gres)
     program = shutil.which("mpirun") or _ours("mpirun") or "mpirun"
-    return lambda nodes: openmpi_command(job, nodes, program=program)
+    tag = openmpi_tag(program)
+    return lambda nodes: openmpi_command(job, nodes, program=program, tag=tag)
 
 
 def default_wrapper() -> tuple[str, ...]:

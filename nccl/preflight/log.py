@@ -16,9 +16,7 @@ from typing import Final
 _DATE: Final = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _LABEL: Final = re.compile(
     rf"""
-      \s*\[\d+,\d+\](?:<std(?:out|err)>)?:\ ?                              # Open MPI 4, --tag-output
-    | \s*\[[^\]\s]+@\d+,\d+\](?:\[[^\]\s]+\])?(?:<std(?:out|err)>)?:\ ?      # Open MPI 5, --output tag
-    | \s*\d+:\ ?(?!\d)                                                     # srun --label
+      \s*\d+:\ ?(?!\d)                                                     # srun --label
     | \[\d+\]\ (?!NCCL)                                                    # Hydra and Intel MPI, -prepend-rank
     | \[pod/[^\]\s]+\]\ ?                                                   # kubectl logs --prefix
     | \[?{_DATE}\]?\s                                                        # kubectl logs --timestamps, ts
@@ -59,7 +57,7 @@ class Log:
 
 def split(text: str) -> Log:
     """Never raises for the content."""
-    lines = [_unlabelled(line) for line in text.lstrip("\ufeff").splitlines()]
+    lines = [_unlabelled(line) for line in _by_rank(text.lstrip("\ufeff")).splitlines()]
     known = _hosts(lines)
     pieces: list[Piece] = []
     messages: list[Message] = []
@@ -77,6 +75,21 @@ def split(text: str) -> Log:
             Message(host, line[head.end() : end]) for head, host, end in zip(heads, hosts, ends, strict=True)
         ]
     return Log(tuple(pieces), tuple(messages))
+
+
+_TAG: Final = re.compile(
+    r"(\[[^\]\s]+@\d+,\d+\](?:\[[^\]\s]+\])?(?:<std(?:out|err)>)?: |\[\d+,\d+\](?:<std(?:out|err)>)?:)"
+)
+"""Open MPI 4 (--tag-output): `[1,0]<stdout>:`; Open MPI 5 (--output tag): `[prterun-host-7@1,0]<stdout>: `."""
+
+
+def _by_rank(text: str) -> str:
+    """What each rank wrote, rank after rank: Open MPI puts a tag before each piece, also in the middle of a line."""
+    before, *pieces = _TAG.split(text)
+    streams: dict[str, list[str]] = {"": [before]}
+    for tag, piece in zip(pieces[::2], pieces[1::2], strict=True):
+        streams.setdefault(tag, []).append(piece)
+    return "".join("".join([*stream, ""]) for stream in streams.values())
 
 
 def _unlabelled(line: str) -> str:

@@ -23,7 +23,8 @@ _QUEUED: Final = re.compile(
     r"srun: (?:[Jj]ob \S+ (?:queued and waiting for resources|step creation (?:temporarily|still) disabled)"
     r"|Required node not available|Resources allocated for job \S+ and being configured)"
 )
-"""What srun says while nothing runs yet. SchedMD/slurm, src/api/step_launch.c and src/srun/allocate.c, 22.05."""
+_GRANTED: Final = re.compile(r"srun: (?:job \S+ has been allocated resources|Step .*created|error: )")
+"""What srun says while nothing runs yet, and where that ends. SchedMD/slurm 22.05, src/api/step_launch.c."""
 
 
 class Stopped(BaseException):
@@ -169,10 +170,20 @@ def _run(command: Sequence[str], seconds: float, queue_seconds: float, running: 
 
 
 def only_waits(said: bytes | bytearray) -> bool | None:
-    """Whether all that a launcher said so far is that it waits; None where no line has ended yet."""
-    lines = said.rpartition(b"\n")[0].decode("utf-8", errors="replace").splitlines()
-    words = [line for line in lines if line.strip()]
-    return all(_QUEUED.match(line) for line in words) if words else None
+    """Whether a launcher said that it waits; None where it said nothing of it, False once the run has started."""
+    waits: bool | None = None
+    for line in said.rpartition(b"\n")[0].decode("utf-8", errors="replace").splitlines():
+        if _QUEUED.match(line):
+            waits = True
+        elif line.strip() and (_GRANTED.match(line) or not line.startswith("srun: ")):
+            return False
+    return waits
+
+
+def queue_words(text: str) -> str:
+    """What srun said last about its wait."""
+    lines = [line for line in text.splitlines() if _QUEUED.match(line)]
+    return lines[-1] if lines else "it did not say why"
 
 
 def _rest(descriptor: int) -> bytes:

@@ -44,7 +44,7 @@ class Hint:
 
 HINTS: Final = (
     Hint(
-        r"Unable to create step|More processors requested|not enough slots|There are not enough slots",
+        r"More processors requested|There are not enough slots",
         "the launcher has fewer slots than the run has ranks",
         "Give the job whole nodes (sbatch --exclusive), or the hostfile slots=GPUs",
         "Slurm, sbatch(1); Open MPI, mpirun(1)",

@@ -4,7 +4,8 @@
 As a program it is started by srun or mpirun, one process a GPU, and speaks for rank 0 what the real one speaks. The
 scenario is JSON in the file that STAND_IN_SCENARIO names: `busbw` GB/s of a healthy group by its number of nodes,
 and nodes by what is wrong with them: `slow` (half the speed in company), `alone` (half the speed always), `socket`
-(fell back to TCP), `wrong` (corrupts data), `hang`, `crash`, `between` (pairs that are slow together).
+(fell back to TCP), `wrong` (corrupts data), `hang`, `crash`, `between` (pairs that are slow together);
+`interrupts`: NCCL's lines stand inside the rows.
 """
 
 import json
@@ -77,6 +78,10 @@ def table(nodes, gpus, scenario, sizes=(2**30, 2**31, 2**32, 2**33)):
         algbw = busbw / (2 * (ranks - 1) / ranks) if ranks > 1 else busbw
         numbers = f"  {size / algbw / 1e3:7.0f}  {algbw:6.2f}  {busbw:6.2f}"
         head = f"{size:12d}  {size // 4:12d}     float     sum      -1"
+        if scenario.get("interrupts"):
+            # Lazy connections: NCCL speaks while the first columns wait for the others.
+            lines.append(head + nccl_lines(nodes[0], 0, scenario, several=True)[-1])
+            head = ""
         lines.append(f"{head}{numbers}  {wrong:5d}{numbers}  {0:5d}")
     verdict = "FAILED" if wrong else "OK"
     return [

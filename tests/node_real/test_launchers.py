@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ NODES = 8
 GPUS = 2
 # Eight PMIx servers on one machine get in each other's way, and the stand-in needs none.
 SLURM = ("--launcher", "slurm", "--launcher-arg=--mpi=none")
+#: One job a node, so that a second one waits in the queue.
+ALONE = ("--launcher-arg=--partition=alone",)
 STAND_IN = Path(__file__).with_name("stand_in_perf.py")
 
 SLURM_CONF = """\
@@ -52,7 +55,9 @@ def slurm_conf() -> str:
         f"NodeName=n{number} NodeHostname=localhost NodeAddr=127.0.0.1 Port={17000 + number} CPUs=4\n"
         for number in range(1, NODES + 1)
     )
-    return f"{SLURM_CONF}{nodes}PartitionName=all Nodes=n[1-{NODES}] Default=YES State=UP OverSubscribe=FORCE:8\n"
+    alone = f"PartitionName=alone Nodes=n[1-{NODES}] State=UP OverSubscribe=NO\n"
+    shared = f"PartitionName=all Nodes=n[1-{NODES}] Default=YES State=UP OverSubscribe=FORCE:8\n"
+    return f"{SLURM_CONF}{nodes}{shared}{alone}"
 
 
 #: Two leaves under one spine: the file is the one that `gpu-fabric hostfile --format slurm-conf` writes.
@@ -166,7 +171,7 @@ def test_slurm_inside_a_job_the_nodes_are_the_jobs_and_a_job_script_can_gate_on_
 def test_slurm_the_bad_node_is_found_with_pairs_that_run_at_the_same_time(
     slurm: Root, scenario: dict[str, Any]
 ) -> None:
-    # In an allocation, as a job has it: outside of one, the time in the queue counts as the run's.
+    # In an allocation, as a job has it.
     code, report = gate(
         slurm,
         scenario,
@@ -181,6 +186,57 @@ def test_slurm_the_bad_node_is_found_with_pairs_that_run_at_the_same_time(
     assert [culprit["nodes"] for culprit in report["culprits"]] == [[bad]], kept
     assert report["rounds"] <= 3
     assert "--overlap" in kept, "a step of the job, not a job of its own"
+
+
+def hold_all_nodes(slurm: Root, seconds: int) -> None:
+    """A job that has them all for so long, in the partition of one job a node."""
+    command = ("--partition=alone", f"-N{NODES}", "--exclusive", "--mpi=none", "sleep", str(seconds))
+    slurm.start("srun", *command, output=subprocess.DEVNULL)
+    time.sleep(1)
+
+
+def test_slurm_the_time_in_the_queue_is_not_the_runs(slurm: Root) -> None:
+    """Another job has all nodes for longer than a run may take."""
+    hold_all_nodes(slurm, 12)
+    code, report = gate(slurm, {}, "--nodes", f"n[1-{NODES}]", *SLURM, *ALONE, "--seconds", "10")
+    kept = slurm.run("sh", "-c", "cat /shared/kept/*").stdout
+    assert "queued and waiting for resources" in kept
+    assert (code, report["state"]) == (0, "pass"), report
+    hold_all_nodes(slurm, 6)
+    code, report = gate(slurm, {}, "--nodes", f"n[1-{NODES}]", *SLURM, *ALONE, "--queue-seconds", "1")
+    found = {result["check"]: result for result in report["results"]}
+    assert (code, found["run"]["state"], report["culprits"]) == (2, "unknown", [])
+    assert "still in the launcher's queue after 1 s: srun: job" in found["run"]["what"]
+    slurm.run("sh", "-c", "scancel --user=root; while squeue -h | grep -q .; do sleep 0.2; done", timeout=60)
+
+
+def test_slurm_a_node_that_it_does_not_know_is_not_called_broken(slurm: Root) -> None:
+    allocation = ("salloc", "-Q", f"-N{NODES}", f"--ntasks-per-node={GPUS}")
+    code, report = gate(slurm, {}, "--nodes", "n[1-4],n99", *SLURM, "--seconds", "8", before=allocation)
+    assert code == 1
+    assert report["culprits"] == [{"nodes": ["n99"], "suspect": "launcher"}], report
+    said = next(result["what"] for result in report["results"] if result["check"] == "culprit")
+    assert "n99: the launcher does not start there; the log says: srun: error" in said
+
+
+def test_slurm_nccls_lines_inside_a_row_change_no_number(slurm: Root) -> None:
+    code, report = gate(slurm, {"interrupts": True}, "--nodes", "n[1-4]", *SLURM)
+    assert (code, report["state"]) == (0, "pass"), report
+    assert len(report["facts"]["rows"]) == 4
+    kept = slurm.run("sh", "-c", "cat /shared/kept/*").stdout
+    assert re.search(r"sum      -1n[1-4]:[0-9:]+ \[0\] NCCL INFO", kept), "they do stand inside"
+
+
+def test_slurm_a_gate_that_is_ended_ends_its_step(slurm: Root) -> None:
+    slurm.write("/shared/scenario.json", json.dumps({"hang": ["n1"]}))
+    command = "/preflight cluster --size p5.48xlarge --gpus-per-node 2 --expect 355 --nodes n[1-2]"
+    script = f"timeout 4 {command} --launcher slurm --launcher-arg=--mpi=none; echo code $?"
+    done = slurm.run("bash", "-c", f"rm -rf /shared/meeting-*; {script}", timeout=60, check=False)
+    assert "code 124" in done.stdout
+    left = slurm.run(
+        "sh", "-c", "sleep 3; squeue -h; pgrep -fc '^[^ ]*python3 /bin.d/all_reduce_perf' || true"
+    ).stdout
+    assert left.split() == ["0"], left
 
 
 @pytest.fixture(scope="module")

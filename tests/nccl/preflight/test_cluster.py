@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,16 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_fabric.nccl.hardware import get_size
+from gpu_fabric.nccl.preflight import expected as table_of_expectations
 from gpu_fabric.nccl.preflight.bisect import Group, Suspect, find_culprits
 from gpu_fabric.nccl.preflight.cluster import GateReport, gate_dict, gate_markdown, run_gate
-from gpu_fabric.nccl.preflight.expected import expected, measured
-from gpu_fabric.nccl.preflight.judge import Gate, judge
+from gpu_fabric.nccl.preflight.expected import expected, measured, predicted
+from gpu_fabric.nccl.preflight.judge import Gate, judge, reason
 from gpu_fabric.nccl.preflight.launchers import Job, openmpi_command, slurm_command
 from gpu_fabric.nccl.preflight.manifest import mpijob
-from gpu_fabric.nccl.preflight.nodelist import expand, nodes_of
-from gpu_fabric.nccl.preflight.result import State
+from gpu_fabric.nccl.preflight.result import Result, State
 from gpu_fabric.nccl.preflight.runs import Output
-from tests.node_real.stand_in_perf import whole
+from tests.node_real.stand_in_perf import nccl_lines, table, whole
 
 P5 = get_size("p5.48xlarge")
 SIXTY_FOUR = [f"n{number:02d}" for number in range(64)]
@@ -229,6 +229,142 @@ def test_the_report_has_numbers_rounds_and_culprits() -> None:
     assert document["state"] == "fail"
 
 
+# ---- what the launcher, the log and a second try say -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            "srun: error: Unable to create step for job 5: Invalid node name specified\n",
+            "srun: error: Unable to create step for job 5: Invalid node name specified",
+        ),
+        (
+            "srun: error: Unable to allocate resources: Requested node configuration is not available\n",
+            "srun: error: Unable to allocate resources: Requested node configuration is not available",
+        ),
+        (
+            "ssh: connect to host n05 port 22: Connection refused\n"
+            + "-" * 70
+            + "\nORTE was unable to reliably start one or more daemons.\n",
+            "ORTE was unable to reliably start one or more daemons.",
+        ),
+    ],
+)
+def test_a_node_that_the_launcher_refuses_is_not_called_broken_inside(words: str, told: str) -> None:
+    class Refusing(Simulated):
+        def run(self, nodes: list[str]) -> Output:
+            return Output(words, 1, 0.5) if "n05" in nodes else super().run(nodes)
+
+    report = run_gate(Gate(P5, given_busbw=355.0), SIXTY_FOUR[:8], Refusing({}))
+    assert report.search is not None
+    assert [(c.nodes, c.suspect) for c in report.search.culprits] == [(("n05",), Suspect.LAUNCHER)]
+    said = next(result for result in report.report.results if result.check == "culprit")
+    assert said.what.startswith("n05: the launcher does not start there")
+    assert told in said.what
+    assert "sinfo -R" in said.remedy
+
+
+def test_a_run_that_stays_in_the_queue_is_unknown_and_blames_nobody() -> None:
+    queued = Output("srun: job 7 queued and waiting for resources\n", -15, 600.0, started=False)
+    report = run_gate(Gate(P5, given_busbw=355.0), ["a", "b"], lambda groups: [queued for _ in groups])
+    assert (report.search, report.report.exit_code) == (None, 2)
+    assert report.report.results[0].what == (
+        "still in the launcher's queue after 600 s: srun: job 7 queued and waiting for resources"
+    )
+
+
+@pytest.mark.parametrize("count", [2, 3, 8])
+def test_what_fails_once_and_never_again_blames_nobody(count: int) -> None:
+    class Once(Simulated):
+        def run(self, nodes: list[str]) -> Output:
+            slow = {"slow": nodes[:1]} if self.rounds == 1 else {}
+            return Output(whole(nodes, 8, slow), 0, 20.0)
+
+    report = run_gate(Gate(P5, given_busbw=355.0), SIXTY_FOUR[:count], Once({}))
+    assert report.search is not None
+    assert report.search.culprits == []
+    assert report.search.rounds[-1].why == "all of them again"
+    said = next(result for result in report.report.results if result.check == "culprit")
+    assert (said.state, said.what) == (
+        State.UNKNOWN,
+        "every smaller group passed, and so did all nodes when they ran again",
+    )
+    assert report.report.exit_code == 1, "it did fail"
+
+
+def test_one_card_without_gpudirect_is_found_like_any_other_fault() -> None:
+    class Copies(Simulated):
+        def run(self, nodes: list[str]) -> Output:
+            text = whole(nodes, 8, {})
+            return Output(re.sub(r"^(n03:.*NET/Libfabric/0)/GDRDMA", r"\1", text, flags=re.M), 0, 20.0)
+
+    report = run_gate(Gate(P5, given_busbw=355.0), SIXTY_FOUR[:8], Copies({}))
+    assert culprits(report) == {("n03",)}
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("", "it said nothing"),
+        ("-----\n\n=====\n", "it said nothing"),
+        ("a\nb\n" + "-" * 74 + "\n", "b"),
+        (
+            "srun: error: n3: task 4: Segmentation fault\nsrun: launch/slurm: _step_signal: Terminating StepId=14.0\n"
+            "slurmstepd: error: *** STEP 14.0 ON n1 CANCELLED ***\n",
+            "srun: error: n3: task 4: Segmentation fault",
+        ),
+        (
+            "x\nmpirun noticed that process rank 3 with PID 0 on node n3 exited on signal 11.\n---\n",
+            "mpirun noticed that process rank 3 with PID 0 on node n3 exited on signal 11.",
+        ),
+    ],
+)
+def test_the_line_that_names_a_node_or_a_reason_is_shown_before_the_last_one(text: str, line: str) -> None:
+    assert reason(text) == line
+
+
+@pytest.mark.parametrize(("searched", "remedy"), [(True, "below names the nodes"), (False, "--nodes")])
+def test_a_search_is_promised_only_where_one_follows(searched: bool, remedy: str) -> None:
+    text = whole(SIXTY_FOUR[:4], 8, {"slow": ["n00"]})
+    results, _ = judge(Gate(P5, given_busbw=355.0), 4, Output(text, 0, 1.0), searched=searched)
+    assert remedy in next(result.remedy for result in results if result.check == "busbw-all_reduce")
+
+
+def test_the_table_says_nothing_about_a_part_of_the_gpus_or_about_two_clouds() -> None:
+    half = whole(SIXTY_FOUR[:4], 4, {})
+    results, _ = judge(Gate(P5), 4, Output(half, 0, 1.0))
+    found = next(result for result in results if result.check == "busbw-all_reduce")
+    assert found.state is State.UNKNOWN
+    assert found.what.endswith("no source says what 4 nodes of p5.48xlarge reach with 16 of 32 GPUs")
+    both, _ = judge(Gate(P5, sockets_between=True), 4, Output(whole(SIXTY_FOUR[:4], 8, {}), 0, 1.0))
+    assert next(r for r in both if r.check == "busbw-all_reduce").state is State.UNKNOWN
+
+
+def two_clouds(*alone: str) -> dict[str, Result]:
+    """A run over two hosts of each cloud, with sockets between; `alone` have nothing but sockets."""
+    aws = [line for host in ("a1", "a2") for line in nccl_lines(host, 0, {}, several=True)]
+    azure = [
+        line for host in ("z1", "z2") for line in nccl_lines(host, 0, {"fabric": "infiniband"}, several=True)
+    ]
+    lines = [line for line in (*aws, *azure) if not line.startswith(alone or "-")]
+    between = [
+        f"{host}:1:1 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [send] via NET/Socket/0"
+        for host in ("a1", "a2", "z1", "z2")
+    ]
+    text = "\n".join([*lines, *between, *table(["a1", "a2", "z1", "z2"], 8, {}), ""])
+    results, _ = judge(Gate(P5, given_busbw=355.0, sockets_between=True), None, Output(text, 0, 1.0))
+    return {result.check: result for result in results}
+
+
+def test_on_two_clouds_each_host_has_its_own_clouds_fabric_and_sockets_beside_it() -> None:
+    found = two_clouds()
+    assert {result.state for result in found.values()} == {State.PASS}
+    assert found["fabric-used"].what == "efa and infiniband on 4 hosts"
+    fallen = two_clouds("a2", "z1")["fabric-used"]
+    assert (fallen.state, fallen.what) == (State.FAIL, "NET/Socket on a2, z1: NCCL fell back to TCP")
+
+
 # ---- expectations ---------------------------------------------------------------------------------------------------
 
 
@@ -268,6 +404,22 @@ def test_the_table_is_read_with_care(size: str, nodes: int, gib: float, busbw: f
     assert (found.busbw if found else None) == busbw
     if found:
         assert found.source, "no number without its source"
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 12, 100, 127, 128])
+def test_what_the_planner_said_when_the_one_file_was_made_is_there_for_every_number_of_nodes(
+    nodes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for the table: the lower of two neighbours, and the largest size that is not larger."""
+    gib = 2**30
+    said = {str(n): {str(gib): 300.0 - n, str(8 * gib): 400.0 - n} for n in (1, 2, 4, 128)}
+    monkeypatch.setattr(table_of_expectations, "_predicted", lambda: {"some-size": {"all_reduce": said}})
+    above = min(n for n in (1, 2, 4, 128) if n >= nodes)
+    assert predicted("some-size", "all_reduce", nodes, 8 * gib) == 400.0 - above
+    assert predicted("some-size", "all_reduce", nodes, 4 * gib) == 300.0 - above
+    assert predicted("some-size", "all_reduce", nodes, gib // 2) is None
+    assert predicted("some-size", "all_reduce", 129, gib) is None
+    assert predicted("other", "all_reduce", nodes, gib) is None
 
 
 # ---- launchers ------------------------------------------------------------------------------------------------------
@@ -330,25 +482,3 @@ def test_the_mpijob_asks_for_gpus_efa_and_hugepages() -> None:
         "limits"
     ]
     assert limits == {"nvidia.com/gpu": 8, "rdma/ib": 1}
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("n[1-3]", ["n1", "n2", "n3"]),
-        ("n[08-10,15],m1", ["n08", "n09", "n10", "n15", "m1"]),
-        ("a1-[1-2]-x", ["a1-1-x", "a1-2-x"]),
-        ("10.0.0.1,10.0.0.2", ["10.0.0.1", "10.0.0.2"]),
-    ],
-)
-def test_slurms_lists_of_nodes_are_written_out(text: str, names: list[str]) -> None:
-    assert expand(text) == names
-
-
-def test_hostfiles_of_each_kind_give_their_nodes_once() -> None:
-    assert nodes_of("# cluster\n10.0.0.1 slots=8\n10.0.0.2 slots=8 # spare\n\n10.0.0.1 slots=8\n") == [
-        "10.0.0.1",
-        "10.0.0.2",
-    ]
-    assert nodes_of("n[1-2]\n") == ["n1", "n2"]
-    assert len([*itertools.chain(nodes_of(""))]) == 0

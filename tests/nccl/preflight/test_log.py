@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable
@@ -199,6 +200,22 @@ LABELS: dict[str, Callable[[int], str]] = {
 def test_every_known_label_leaves_the_verdict_as_it_is(name: str) -> None:
     label = LABELS[name]
     text = "".join(f"{label(number)}{line}\n" for number, line in enumerate(LOG.splitlines()))
+    assert rows(parse(text)) == rows(parse(LOG))
+    assert report(text).results == report(LOG).results
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, len(LOG) - 1), min_size=1, max_size=12), st.booleans())
+def test_open_mpi_may_cut_anywhere_and_let_another_rank_speak_there(cuts: list[int], five: bool) -> None:
+    """Its pieces end where its buffers end; each begins with the tag of its rank."""
+    tag = "[prterun-h-7@1,{}]<stdout>: " if five else "[1,{}]<stdout>:"
+    places = sorted({0, *cuts, len(LOG)})
+    text = ""
+    for begin, end in itertools.pairwise(places):
+        piece = LOG[begin:end]
+        lines = piece.split("\n")
+        text += "\n".join(tag.format(0) + line if line or not at else "" for at, line in enumerate(lines))
+        text += tag.format(3) + NCCL_LINES[1] + "\n"
     assert rows(parse(text)) == rows(parse(LOG))
     assert report(text).results == report(LOG).results
 

@@ -90,6 +90,10 @@ def test_a_run_that_never_leaves_the_queue_is_told_from_one_that_hangs() -> None
         (f"{QUEUED}\nsrun: job 7 has been", True),
         (f"{QUEUED}\n{ALLOCATED}\n", False),
         ("# nThread 1\n", False),
+        ("srun: cluster configuration lacks support for cpu binding\n", None),
+        (f"srun: cluster configuration lacks support for cpu binding\n{QUEUED}\n", True),
+        (f"{QUEUED}\nsrun: error: Unable to allocate resources\n", False),
+        (f"{BUSY}\n{STILL}\nsrun: Step created for StepId=7.1\n", False),
         (f"{QUEUED}\n# nThread 1\n", False),
     ],
 )
@@ -107,7 +111,9 @@ def test_a_gate_that_is_ended_leaves_no_run_on_the_gpus(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
     mpirun = tmp_path / "mpirun"
-    mpirun.write_text(f"#!/bin/sh\nsleep 97 &\necho $! >{tmp_path}/pid\nwait\n")
+    mpirun.write_text(
+        f"#!/bin/sh\n[ $1 != --version ] || exit 0\nsleep 97 &\necho $! >{tmp_path}/pid\nwait\n"
+    )
     mpirun.chmod(0o755)
     arguments = "cluster --size p5.48xlarge --nodes a,b --launcher openmpi --binary /bin/true"
     gate = subprocess.Popen(
