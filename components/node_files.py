@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from gpu_fabric.components.problems import Problem
-from gpu_fabric.nccl.bootstrap import Setup, cloud_config, eks_user_data, user_data
+from gpu_fabric.nccl.bootstrap import Setup, cloud_config, eks_user_data, fits, user_data
 from gpu_fabric.nccl.environment import Environment, EnvironmentInputError, Origin, Role, environment
 from gpu_fabric.nccl.hardware import NodeSize
 
@@ -36,13 +36,12 @@ HIDDEN = "(yours, not shown)"
 class NodeFiles:
     text: str
     """The cloud-config as a person reads it, or the MIME archive that EKS merges with its own."""
-    data: bytes
-    """The same as the cloud takes it: gzip, which cloud-init unpacks on both clouds; EKS takes plain text. The limits
-    count these bytes."""
     environment: Environment
     """The NCCL settings in force, each variable with its reason."""
     notes: tuple[str, ...]
     """What lint says about the user's own variables, worth knowing before a node starts."""
+    plain: bool = False
+    """Whether the cloud takes the text as it is, as EKS does."""
 
     def notes_for(self, *, secret: bool) -> tuple[str, ...]:
         """`notes`; where the user's variables may be secret, only how many there are."""
@@ -62,6 +61,15 @@ class NodeFiles:
             for variable in self.environment.variables
         )
         return replace(self.environment, variables=variables, findings=())
+
+    @property
+    def data(self) -> bytes:
+        """`text` as the cloud takes it: gzip, which cloud-init unpacks on both clouds. The limits count these bytes."""
+        return self.text.encode() if self.plain else user_data(self.text)
+
+    def fits(self, limit: int) -> bool:
+        """Whether `data` is at most so many bytes."""
+        return len(self.data) <= limit if self.plain else fits(self.text, limit)
 
     @property
     def encoded(self) -> str:
@@ -95,9 +103,9 @@ def node_files(
     )
     if eks:
         archive = eks_user_data(size, environment=variables, setup=setup)
-        return NodeFiles(archive, archive.encode(), variables, notes)
+        return NodeFiles(archive, variables, notes, plain=True)
     text = cloud_config(size, environment=variables, setup=setup)
-    return NodeFiles(text, user_data(text), variables, notes)
+    return NodeFiles(text, variables, notes)
 
 
 def problems_of_node_files(
@@ -124,9 +132,9 @@ def problems_of_node_files(
         files = node_files(size, overrides=overrides, topology=topology, setup=setup, image=image, eks=eks)
     except EnvironmentInputError as refused:
         return [_problem(problem) for problem in refused.problems]
-    count = len(files.data)
-    if count <= limit:
+    if files.fits(limit):
         return []
+    count = len(files.data)
     return [
         Problem(
             _largest(overrides, setup),

@@ -13,6 +13,7 @@ from gpu_fabric.nccl.bootstrap.size import (
     AZURE_CUSTOM_DATA_LIMIT,
     EC2_USER_DATA_LIMIT,
     UserDataTooLargeError,
+    fits,
     user_data,
 )
 
@@ -29,6 +30,7 @@ __all__ = [
     "cloud_config",
     "eks_user_data",
     "entrypoint",
+    "fits",
     "node_files",
     "user_data",
 ]

@@ -29,6 +29,7 @@ from gpu_fabric.nccl.bootstrap import (
     bare,
     cloud_config,
     entrypoint,
+    fits,
     node_files,
     user_data,
 )
@@ -130,6 +131,13 @@ def test_data_at_the_limit_passes_and_one_byte_more_says_how_much_is_too_much() 
     with pytest.raises(UserDataTooLargeError, match="shorten the extra commands by 1 bytes") as caught:
         user_data("#cloud-config\n", limit=size - 1)
     assert (caught.value.size, caught.value.limit) == (size, size - 1)
+
+
+def test_whether_it_fits_is_known_to_the_byte_and_mostly_without_the_slow_way() -> None:
+    text = everything("p5.48xlarge")
+    size = len(user_data(text))
+    assert [fits(text, limit) for limit in (size - 1, size, EC2_USER_DATA_LIMIT)] == [False, True, True]
+    assert len(gzip.compress(text.encode(), mtime=0)) > size, "zopfli finds what zlib leaves"
 
 
 def test_an_active_topology_that_is_not_there_is_refused() -> None:
