@@ -20,7 +20,12 @@ from gpu_fabric.components.interconnect.exchanges import exchanges
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of, tiers_that_reach
 from gpu_fabric.components.interconnect.limits import CIRCUIT_MBPS
 from gpu_fabric.components.interconnect.notes import notes
-from gpu_fabric.components.interconnect.settings import CrossCloudSettings, Family, Tier
+from gpu_fabric.components.interconnect.settings import (
+    CrossCloudSettings,
+    Family,
+    InterconnectSettings,
+    Tier,
+)
 from gpu_fabric.components.problems import InvalidInputError
 from gpu_fabric.components.settings import leaf_types
 from gpu_fabric.planning.regions import region_pairs
@@ -734,3 +739,33 @@ def test_no_id_is_taken_that_is_none_and_none_is_repeated(path: tuple[str, ...])
         mine = [one for one in said if one.startswith(key)]
         assert mine, (key, wrong, said)
         assert "foo" not in "".join(mine)
+
+
+@pytest.mark.parametrize("section", ["aws", "azure", "interconnect", "sizes", "training"])
+def test_a_section_with_nothing_under_it_is_refused_and_never_taken_for_none(section: str) -> None:
+    """Its lines may have been commented out: a plan without it would remove what stands."""
+    given = {"aws": AWS, "azure": AZURE | {"location": "eastus"}, "interconnect": LINK, section: None}
+    with pytest.raises(InvalidInputError) as refused:
+        read_fabric(given)
+    assert [str(one) for one in refused.value.problems] == [
+        f"fabric.{section}: is empty; describe it, or take the key out"
+    ]
+
+
+def numbers(model: type[BaseModel], before: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for name, field in model.model_fields.items():
+        leaves = leaf_types(field.annotation)
+        for below in leaves:
+            if issubclass(below, BaseModel):
+                yield from numbers(below, (*before, to_camel(name)))
+        if {int, float} & set(leaves) and bool not in leaves:
+            yield (*before, to_camel(name))
+
+
+@pytest.mark.parametrize("path", sorted(numbers(InterconnectSettings)), ids=".".join)
+def test_every_number_that_is_none_says_what_one_looks_like(path: tuple[str, ...]) -> None:
+    value: Any = ["jumbo"] if path[-1] == "vlans" else "jumbo"
+    for name in reversed(path[1:]):
+        value = {name: value}
+    (said,) = [one for one in problems({path[0]: value}) if one.startswith(".".join(path))]
+    assert re.search(r"'jumbo' is not a (whole )?number; give (a number in digits|.*\d)", said), said
