@@ -84,6 +84,8 @@ ELSEWHERE: Mapping[str, str] = {
     "scripts/pr-report --base main --project ": "tests/pull_request/test_report.py",
     ".venv/bin/python -m gpu_fabric.rehearsal provision WHAT": "tests/rehearsal/equinix/test_fabric.py",
     ".venv/bin/python -m gpu_fabric.rehearsal expire ID": "tests/rehearsal/equinix/test_fabric.py",
+    ".venv/bin/python -m gpu_fabric.rehearsal provision pair-link-circuit": "tests/stacks/test_interconnect.py",
+    ".venv/bin/pytest -q tests/nccl/bootstrap ": "tests/nccl/bootstrap/test_bootstrap.py",
     "pip ": "tests/library/test_wheel.py",
 }
 
