@@ -173,7 +173,13 @@ class AzureLinkEnd(pulumi.ComponentResource):
             virtual_network_name=where.apply(lambda parts: parts[-1]),
             subnet_name=GATEWAY_SUBNET,
             address_prefix=str(block),
-            opts=child(self, depends_on=list(self._end.subnets)),
+            # A gateway's subnet changes its block only without the gateway.
+            opts=child(
+                self,
+                depends_on=list(self._end.subnets),
+                replace_on_changes=["addressPrefix"],
+                delete_before_replace=True,
+            ),
         )
         address = network.PublicIPAddress(
             f"{self._name}-gateway",
@@ -183,7 +189,8 @@ class AzureLinkEnd(pulumi.ComponentResource):
             public_ip_allocation_method=network.IPAllocationMethod.STATIC,
             zones=list(gateway.zones) or None,
             tags=self._tags,
-            opts=child(self),
+            # An address stays in its zones.
+            opts=child(self, replace_on_changes=["zones"], delete_before_replace=True),
         )
         more: dict[str, Any] = {}
         if gateway.units is not None:
