@@ -48,6 +48,7 @@ class GpuFabric(pulumi.ComponentResource):
 
     def _join(self, name: str, settings: FabricSettings) -> CrossCloudInterconnect:
         from gpu_fabric.components.interconnect import AwsEnd, AzureEnd, CrossCloudInterconnect, Ends
+        from gpu_fabric.components.interconnect.adopted import verified_block
         from gpu_fabric.components.interconnect.derived import vpc_block
 
         ends, link = settings.ends, settings.interconnect
@@ -55,6 +56,9 @@ class GpuFabric(pulumi.ComponentResource):
         assert link is not None
         assert self.aws is not None
         assert self.azure is not None
+        vpc_cidr: pulumi.Input[str] = str(vpc_block(link, ends))
+        if settings.aws is not None and settings.aws.network.verify and link.aws_vpc_cidr is not None:
+            vpc_cidr = verified_block(self.aws.vpc_id, link.aws_vpc_cidr, self)
         table = self.aws.network.route_table_id
         ours = settings.aws is not None and not settings.aws.network.security_group_ids
         return CrossCloudInterconnect.from_settings(
@@ -64,7 +68,7 @@ class GpuFabric(pulumi.ComponentResource):
                 AwsEnd(
                     vpc_id=self.aws.vpc_id,
                     subnet_id=self.aws.subnet_id,
-                    vpc_cidr=str(vpc_block(link, ends)),
+                    vpc_cidr=vpc_cidr,
                     nodes_cidr=str(ends.aws.nodes),
                     route_table_ids=link.aws_route_table_ids if table is None else [table],
                     security_group_id=self.aws.security_group_ids.apply(lambda ids: ids[0]) if ours else None,

@@ -30,7 +30,7 @@ class AwsEnd:
 
     vpc_id: pulumi.Input[str]
     subnet_id: pulumi.Input[str]
-    vpc_cidr: str
+    vpc_cidr: pulumi.Input[str]
     nodes_cidr: str
     route_table_ids: Sequence[pulumi.Input[str]]
     security_group_id: pulumi.Input[str] | None

@@ -180,7 +180,8 @@ class InterconnectSettings(Settings):
     aws_route_table_ids: tuple[Identifier, ...] = ()
     """For an adopted VPC: the route tables that learn the way to Azure."""
     aws_vpc_cidr: Text | None = None
-    """For an adopted VPC: its whole block, which a virtual private gateway announces."""
+    """For an adopted VPC: its whole block, which a virtual private gateway announces. `aws.network.verify` holds it
+    against the VPC at preview."""
     asns: Asns = Asns()
     azure_vlan: WholeNumber = 300
     """VLAN of the private peering, 2 to 4094."""

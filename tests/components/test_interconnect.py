@@ -507,7 +507,13 @@ def test_every_name_of_the_link_on_azure_is_known_beforehand() -> None:
         assert one.inputs.get(named_by[one.type.rpartition(":")[2]]), one.type
 
 
-def _anywhere(region: str, azure: str, sides: dict[str, Any], change: dict[str, Any]) -> Recording:
+def _anywhere(
+    region: str,
+    azure: str,
+    sides: dict[str, Any],
+    change: dict[str, Any],
+    answers: dict[str, Any] | None = None,
+) -> Recording:
     def program() -> dict[str, Any]:
         set_all_config({**CONFIG, "aws:region": region, "azure-native:location": azure}, [])
         fabric = {
@@ -518,7 +524,7 @@ def _anywhere(region: str, azure: str, sides: dict[str, Any], change: dict[str, 
         return GpuFabric("train", read_fabric(fabric)).exports()["interconnect"]
 
     try:
-        return record(program, config=CONFIG, answers=ANSWERS)
+        return record(program, config=CONFIG, answers={**ANSWERS, **(answers or {})})
     finally:
         set_all_config({}, [])
 
@@ -529,6 +535,30 @@ def test_the_gateways_address_has_the_zones_of_its_region_and_none_where_there_a
     made = _anywhere("us-east-2", "northcentralus", {}, {"rttMs": 3})
     assert "zones" not in inputs(made, address, "train-link-gateway")
     assert made.one(AZURE_GATEWAY).inputs["sku"] == {"name": "UltraPerformance", "tier": "UltraPerformance"}
+
+
+def test_the_block_of_an_adopted_vpc_is_held_against_the_vpc_where_a_look_up_is_asked_for() -> None:
+    network = {"vpcId": "vpc-1", "subnetId": "subnet-1", "subnetCidr": "10.40.16.0/20", "verify": True}
+    change = {"awsRouteTableIds": ["rtb-1"], "awsVpcCidr": "10.40.0.0/16"}
+
+    def answered(*blocks: str) -> dict[str, Any]:
+        more = [{"cidrBlock": one, "associationId": one, "state": "associated"} for one in blocks]
+        return {
+            "aws:ec2/getSubnet:getSubnet": {"id": "subnet-1", "availabilityZone": "us-east-1a"},
+            "aws:ec2/getVpc:getVpc": {
+                "id": "vpc-1",
+                "cidrBlock": blocks[0],
+                "cidrBlockAssociations": more,
+            },
+        }
+
+    for blocks in (("10.40.0.0/16",), ("10.9.0.0/16", "10.40.0.0/16"), ("10.40.16.0/20",)):
+        made = _anywhere("us-east-1", "eastus", {"network": network}, change, answered(*blocks))
+        assert made.one(ASSOCIATION).inputs["allowedPrefixes"] == ["10.40.0.0/16"]
+    with pytest.raises(
+        pulumi.RunError, match=r"awsVpcCidr: 10\.40\.0\.0/16 covers no block of vpc-1, which has 10\.32\.0\.0/12: "
+    ):
+        _anywhere("us-east-1", "eastus", {"network": network}, change, answered("10.32.0.0/12"))
 
 
 def test_an_adopted_vpc_announces_its_whole_block() -> None:
