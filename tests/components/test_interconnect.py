@@ -556,7 +556,8 @@ def test_the_block_of_an_adopted_vpc_is_held_against_the_vpc_where_a_look_up_is_
         made = _anywhere("us-east-1", "eastus", {"network": network}, change, answered(*blocks))
         assert made.one(ASSOCIATION).inputs["allowedPrefixes"] == ["10.40.0.0/16"]
     with pytest.raises(
-        pulumi.RunError, match=r"awsVpcCidr: 10\.40\.0\.0/16 covers no block of vpc-1, which has 10\.32\.0\.0/12: "
+        pulumi.RunError,
+        match=r"awsVpcCidr: 10\.40\.0\.0/16 covers no block of vpc-1, which has 10\.32\.0\.0/12: ",
     ):
         _anywhere("us-east-1", "eastus", {"network": network}, change, answered("10.32.0.0/12"))
 
@@ -584,8 +585,9 @@ def test_what_stands_on_something_that_is_replaced_has_a_property_that_comes_fro
         PEERING: ["peerASN"],
         CONNECTION: ["peer", "virtualNetworkGateway1"],
         AZURE_GATEWAY: ["ipConfigurations", "sku"],
-        FABRIC_CONNECTION: ["bandwidth", "aSide", "zSide"],
+        FABRIC_CONNECTION: ["bandwidth", "aSide", "zSide", "project", "redundancy"],
         PROTOCOL: ["connectionUuid", "directIpv4"],
+        "equinix:fabric/cloudRouter:CloudRouter": ["location", "project"],
         "aws:ec2/vpnGateway:VpnGateway": ["vpcId"],
     }
     for type_, properties in replaced.items():
@@ -599,6 +601,8 @@ def test_what_stands_on_something_that_is_replaced_has_a_property_that_comes_fro
         "serviceProviderProperties.peeringLocation",
         "serviceProviderProperties.serviceProviderName",
     ]
+    assert kept.before_update == ("train-link-circuit: what Azure refuses of a circuit",)
+    assert made.one(CIRCUIT).before_update == ()
 
 
 def test_failure_detection_that_is_off_is_said_and_not_left_out() -> None:
