@@ -132,6 +132,7 @@ def test_a_docstring_is_rendered_with_its_units_errors_and_code(site: dict[Path,
     assert "Interfaces and Gb/s of one node and of the cluster." in said
     assert "``" not in said, "a docstring has reStructuredText's backticks"
     assert ":::" not in said
+    assert "__all__" not in said
 
 
 @pytest.mark.parametrize(
