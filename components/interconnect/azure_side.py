@@ -18,6 +18,7 @@ from pulumi_azure_native import network, resources
 from gpu_fabric.components.azure.tags import tags
 from gpu_fabric.components.component import child
 from gpu_fabric.components.interconnect.addresses import LinkPlan
+from gpu_fabric.components.interconnect.changes import Ordered, refuse_before_update
 from gpu_fabric.components.interconnect.derived import PROVIDERS
 from gpu_fabric.components.interconnect.gateway import ChosenGateway
 from gpu_fabric.components.interconnect.limits import GATEWAY_SUBNET
@@ -30,6 +31,7 @@ PROVIDED = "serviceProviderProperties"
 PROVIDED_FOR_LIFE = [f"{PROVIDED}.peeringLocation", f"{PROVIDED}.serviceProviderName"]
 #: A gateway takes about 30 to 45 minutes (azure docs, expressroute-howto-add-gateway-portal-resource-manager.md).
 SLOW = pulumi.CustomTimeouts(create="90m", update="90m", delete="90m")
+NOT_PROVISIONED = "NotProvisioned"
 #: The state of a circuit that is not where Azure's login looks.
 ABSENT = "Absent"
 NOT_OURS = [
@@ -63,6 +65,12 @@ class CircuitNow:
     """`NotProvisioned`, `Provisioning`, `Provisioned`, `Deprovisioning`, or `ABSENT`."""
     peered: bool = False
     """Whether it has its private peering, so that the link was up before."""
+    ordered: Ordered | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether its provider has it, so that Azure does not delete it."""
+        return self.peered or self.state not in (ABSENT, NOT_PROVISIONED)
 
 
 def circuit_now(name: str, parent: pulumi.Resource | None = None) -> CircuitNow:
@@ -81,10 +89,19 @@ def circuit_now(name: str, parent: pulumi.Resource | None = None) -> CircuitNow:
             f"interconnect.provisioned: Azure could not be asked for the circuit {circuit_name(name)} in "
             f"{group_name(name)}; log in, or drop the key until you can. It said: {error}"
         ) from None
-    peerings = found.peerings or []
+    peerings, sku, provided = found.peerings or [], found.sku, found.service_provider_properties
     return CircuitNow(
-        found.service_provider_provisioning_state or "NotProvisioned",
+        found.service_provider_provisioning_state or NOT_PROVISIONED,
         any(one.peering_type == PEERING or one.name == PEERING for one in peerings),
+        None
+        if sku is None or provided is None
+        else Ordered(
+            int(provided.bandwidth_in_mbps or 0),
+            sku.family or "",
+            provided.service_provider_name or "",
+            provided.peering_location or "",
+            found.location or "",
+        ),
     )
 
 
@@ -133,6 +150,7 @@ class AzureLinkEnd(pulumi.ComponentResource):
             opts=child(self),
         )
         tier, family = sku
+        own = self._settings.partner in PROVIDERS
         return network.ExpressRouteCircuit(
             f"{self._name}-circuit",
             circuit_name=circuit_name(self._name),
@@ -152,12 +170,11 @@ class AzureLinkEnd(pulumi.ComponentResource):
                 ignore_changes=NOT_OURS,
                 # What Azure refuses to change. A partner that connects by itself replaces its connections with the
                 # circuit; with one that does not, the circuit stays and Azure takes a higher bandwidth.
-                replace_on_changes=["sku", PROVIDED]
-                if self._settings.partner in PROVIDERS
-                else PROVIDED_FOR_LIFE,
+                replace_on_changes=["sku", PROVIDED] if own else PROVIDED_FOR_LIFE,
                 delete_before_replace=True,
                 additional_secret_outputs=["serviceKey"],
                 custom_timeouts=SLOW,
+                hooks=None if own else refuse_before_update(circuit_name(self._name)),
             ),
         )
 

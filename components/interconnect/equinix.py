@@ -112,6 +112,26 @@ def _common(order: Order) -> dict[str, Any]:
     return common
 
 
+#: Options of a router: it stays in its metro and in its project.
+_ROUTER_FOR_LIFE: dict[str, Any] = {
+    "replace_on_changes": ["location", "project"],
+    "delete_before_replace": True,
+}
+#: Of a connection. What it was ordered with is its cloud's too, so a new one is ordered; a circuit's port and a name
+#: have room for one. Equinix resizes some in place, once in 24 hours (docs.equinix.com,
+#: fabric-connections-resize-bandwidth), and its API lists none to AWS among
+#: them (developer.equinix.com, update-bandwidth-or-speed-of-connection).
+_FOR_LIFE: dict[str, Any] = {
+    "replace_on_changes": ["bandwidth", "aSide", "zSide", "project", "redundancy"],
+    "delete_before_replace": True,
+}
+#: Of a routing protocol.
+_OF_ONE_CONNECTION: dict[str, Any] = {
+    "replace_on_changes": ["connectionUuid", "directIpv4"],
+    "delete_before_replace": True,
+}
+
+
 def _router(order: Order, number: int) -> fabric.CloudRouter:
     return fabric.CloudRouter(
         f"{order.name}-router-{number}",
@@ -120,7 +140,7 @@ def _router(order: Order, number: int) -> fabric.CloudRouter:
         type="XF_ROUTER",
         package={"code": order.settings.equinix.package},
         location={"metro_code": order.exchange.metro},
-        opts=child(order.parent),
+        opts=child(order.parent, **_ROUTER_FOR_LIFE),
     )
 
 
@@ -148,18 +168,6 @@ def _profile(order: Order, given: Any, wanted: str, router: fabric.CloudRouter) 
 def _a_side(router: fabric.CloudRouter) -> Any:
     # The SDK's enums lack CLOUD_ROUTER and IP_VC, which its own examples give as text.
     return {"access_point": {"type": "CLOUD_ROUTER", "router": {"uuid": router.uuid}}}
-
-
-#: Options of a connection. What it was ordered with is its cloud's too and cannot change, so a new one is ordered; a
-#: circuit's port and a name have room for one.
-_FOR_LIFE: dict[str, Any] = {
-    "replace_on_changes": ["bandwidth", "aSide", "zSide"],
-    "delete_before_replace": True,
-}
-_OF_ONE_CONNECTION: dict[str, Any] = {
-    "replace_on_changes": ["connectionUuid", "directIpv4"],
-    "delete_before_replace": True,
-}
 
 
 def _aws_connection(order: Order, router: fabric.CloudRouter, number: int) -> fabric.Connection:

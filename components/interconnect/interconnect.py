@@ -16,7 +16,14 @@ from gpu_fabric.components.component import child, settings_from_arguments
 from gpu_fabric.components.interconnect.addresses import LinkPlan
 from gpu_fabric.components.interconnect.arguments import CrossCloudInterconnectArgs
 from gpu_fabric.components.interconnect.aws_side import AwsEnd, AwsLinkEnd
-from gpu_fabric.components.interconnect.azure_side import ABSENT, AzureEnd, AzureLinkEnd, circuit_now
+from gpu_fabric.components.interconnect.azure_side import (
+    ABSENT,
+    AzureEnd,
+    AzureLinkEnd,
+    CircuitNow,
+    circuit_now,
+)
+from gpu_fabric.components.interconnect.changes import Ordered, refusals
 from gpu_fabric.components.interconnect.checks import check
 from gpu_fabric.components.interconnect.communicators import communicators
 from gpu_fabric.components.interconnect.derived import (
@@ -39,6 +46,7 @@ from gpu_fabric.components.interconnect.settings import (
     InterconnectSettings,
     Partner,
 )
+from gpu_fabric.components.problems import raise_if_any
 
 PROVISIONED = "Provisioned"
 
@@ -142,6 +150,17 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
         bgp_key = settings.bgp_key
         if settings.bgp_key_from is not None:
             bgp_key = pulumi.Config("gpu-fabric").require_secret(settings.bgp_key_from)
+        provider = PROVIDERS.get(settings.partner, settings.manual.provider)
+        peering_location = exchange.location if exchange is not None else ""
+        sku = None if native or exchange is None else circuit_sku(settings, exchange, ends.azure.location)
+        now = None
+        if settings.partner is Partner.MANUAL and settings.provisioned and sku is not None:
+            now = circuit_now(name, self)
+            if now.held and now.ordered is not None:
+                wanted = Ordered(
+                    settings.bandwidth_mbps, sku[1], provider, peering_location, ends.azure.location
+                )
+                raise_if_any(name, refusals(now.ordered, wanted))
         aws = AwsLinkEnd(
             name, settings, ends.aws, other_nodes=str(known.azure.nodes), extra_tags=more, opts=child(self)
         )
@@ -151,9 +170,9 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
             ends.azure,
             gateway=gateway,
             gateway_block=block,
-            sku=None if native or exchange is None else circuit_sku(settings, exchange, ends.azure.location),
-            provider=PROVIDERS.get(settings.partner, settings.manual.provider),
-            peering_location=exchange.location if exchange is not None else "",
+            sku=sku,
+            provider=provider,
+            peering_location=peering_location,
             extra_tags=more,
             opts=child(self),
         )
@@ -167,7 +186,7 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
                 to_do = native_steps(
                     settings, aws.direct_connect_gateway_id, azure.gateway_id, ends.azure.location
                 )
-        elif exchange is not None and self._may_connect(name, settings):
+        elif exchange is not None and self._may_connect(name, settings, now):
             self.connected = True
             self._join(name, settings, ends, exchange, links, aws, azure, bgp_key)
         elif exchange is not None:
@@ -209,13 +228,12 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
             }
         )
 
-    def _may_connect(self, name: str, settings: InterconnectSettings) -> bool:
+    def _may_connect(self, name: str, settings: InterconnectSettings, now: CircuitNow | None) -> bool:
         """Whether the plan goes on to the peering: a partner that provisions itself, or a circuit that is there."""
         if settings.partner in PROVIDERS:
             return True
-        if not settings.provisioned:
+        if now is None:
             return False
-        now = circuit_now(name, self)
         if now.state == PROVISIONED:
             return True
         if now.peered:
