@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import io
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -128,18 +131,28 @@ def main(
     except SystemExit as stop:
         # argparse gives 2 for wrong usage, which is ours for unknown.
         return result.EXIT_USAGE if stop.code else result.EXIT_PASS
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that knows no `…` shows a question mark.
+        sys.stdout.reconfigure(errors="replace")
     try:
         checked(given)
         if given.command == "cluster":
-            return run_cluster(given, _size(given.size, Host()), planner)
-        return {"node": run_node, "link": run_link, "lint": run_lint}[given.command](given)
+            code = run_cluster(given, _size(given.size, Host()), planner)
+        else:
+            code = {"node": run_node, "link": run_link, "lint": run_lint}[given.command](given)
+        sys.stdout.flush()
     except (UsageError, LauncherError) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return result.EXIT_USAGE
     except Stopped as stopped:
         return 128 + stopped.number
     except KeyboardInterrupt:
-        return 130
+        return 128 + signal.SIGINT
+    except BrokenPipeError:
+        # Whoever read has what he wanted; Python would complain once more while it closes stdout.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    return code
 
 
 if __name__ == "__main__":

@@ -109,6 +109,8 @@ def _ended(output: Output, run: TestRun, find: str) -> Result:
         return failed("run", f"the output holds {run.tables} tables", remedy)
     if not run.complete or not run.rows:
         what = "the output has no averages: it is not that of nccl-tests, or was cut off"
+        if run.complete:
+            what = "no row of the table can be read"
         return failed("run", what, said or "Read the whole output.")
     if not run.consistent:
         lost = (

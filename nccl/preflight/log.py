@@ -89,7 +89,7 @@ def _by_rank(text: str) -> str:
     streams: dict[str, list[str]] = {"": [before]}
     for tag, piece in zip(pieces[::2], pieces[1::2], strict=True):
         streams.setdefault(tag, []).append(piece)
-    return "".join("".join([*stream, ""]) for stream in streams.values())
+    return "\n".join("".join(stream) for stream in streams.values())
 
 
 def _unlabelled(line: str) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -156,3 +159,23 @@ def test_nodes_given_beside_a_log_must_be_those_that_took_part(
     arguments = ["cluster", *P5, "--expect", "355", "--log", str(log), "--nodes"]
     assert [main([*arguments, nodes]) for nodes in ("2", "a,b", "4")] == [0, 0, 1]
     assert "ran on 2 of 4 nodes (ip-10-0-0-1, ip-10-0-0-2)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_a_terminal_of_any_encoding_and_a_reader_that_leaves_get_no_traceback(
+    tmp_path: Path, encoding: str
+) -> None:
+    log = tmp_path / "log"
+    log.write_text("".join(line for line in LOG.splitlines(keepends=True) if "Rank" not in line))
+    words = f"-m gpu_fabric.nccl.preflight cluster --size p5.48xlarge --expect 355 --log {log}".split()
+    command = [sys.executable, *words]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (2, b"")
+    reader, writer = os.pipe()
+    os.close(reader)
+    with subprocess.Popen(command, stdout=writer, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(writer)
+        assert process.stderr is not None
+        said = process.stderr.read()
+        assert (process.wait(60), said) == (141, b"")

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,20 @@ from hypothesis import strategies as st
 
 from gpu_fabric.nccl.hardware import get_size
 from gpu_fabric.nccl.preflight import expected as table_of_expectations
+from gpu_fabric.nccl.preflight import launchers
 from gpu_fabric.nccl.preflight.bisect import Group, Suspect, find_culprits
 from gpu_fabric.nccl.preflight.cluster import GateReport, gate_dict, gate_markdown, run_gate
 from gpu_fabric.nccl.preflight.expected import expected, measured, predicted
 from gpu_fabric.nccl.preflight.judge import Gate, judge, reason
-from gpu_fabric.nccl.preflight.launchers import Job, openmpi_command, slurm_command
+from gpu_fabric.nccl.preflight.launchers import (
+    Job,
+    Kind,
+    LauncherError,
+    find_launcher,
+    openmpi_command,
+    openmpi_tag,
+    slurm_command,
+)
 from gpu_fabric.nccl.preflight.manifest import mpijob
 from gpu_fabric.nccl.preflight.result import Result, State
 from gpu_fabric.nccl.preflight.runs import Output
@@ -482,3 +492,60 @@ def test_the_mpijob_asks_for_gpus_efa_and_hugepages() -> None:
         "limits"
     ]
     assert limits == {"nvidia.com/gpu": 8, "rdma/ib": 1}
+
+
+def test_a_job_of_its_own_asks_for_its_gpus_where_slurm_counts_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    assert "--gpus-per-node=8" in slurm_command(JOB, ["n1"], gres=True)
+    assert "--gpus-per-node=8" not in slurm_command(JOB, ["n1"])
+    own = replace(JOB, extra=("--gres=gpu:4",))
+    assert "--gpus-per-node=8" not in slurm_command(own, ["n1"], gres=True), "what the user says is enough"
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert "--gpus-per-node=8" not in slurm_command(JOB, ["n1"], gres=True), "a step has its job's"
+
+
+@pytest.mark.parametrize(
+    ("programs", "found"),
+    [
+        ({"srun": 0, "sinfo": 0, "mpirun": 0}, Kind.SLURM),
+        ({"srun": 0, "sinfo": 1, "mpirun": 0}, Kind.OPENMPI),
+        ({"srun": 0, "mpirun": 0}, Kind.OPENMPI),
+        ({"mpirun": 0}, Kind.OPENMPI),
+        ({"srun": 0, "sinfo": 1}, "no Slurm controller answers"),
+        ({}, "write an MPIJob with --manifest IMAGE"),
+    ],
+)
+def test_a_launcher_that_is_only_installed_is_not_taken(
+    programs: dict[str, int], found: Kind | str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(launchers, "_ours", lambda _program: None)
+    for name, code in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n")
+        (tmp_path / name).chmod(0o755)
+    if isinstance(found, Kind):
+        assert find_launcher() is found
+        return
+    with pytest.raises(LauncherError, match=found):
+        find_launcher()
+
+
+@pytest.mark.parametrize(
+    ("version", "tag"),
+    [
+        ("mpirun (Open MPI) 4.1.4", ("--tag-output",)),
+        ("mpirun (Open MPI) 5.0.5", ("--output", "tag")),
+        ("HYDRA build details", ()),
+        ("", ()),
+    ],
+)
+def test_open_mpi_names_the_rank_of_each_piece_in_the_words_of_its_release(
+    version: str, tag: tuple[str, ...], tmp_path: Path
+) -> None:
+    program = tmp_path / "mpirun"
+    program.write_text(f"#!/bin/sh\necho '{version}'\n")
+    program.chmod(0o755)
+    assert openmpi_tag(str(program)) == tag
+    command = openmpi_command(JOB, ["n1"], root=False, tag=tag)
+    assert command[1 : 1 + len(tag)] == list(tag)
