@@ -385,7 +385,7 @@ def test_a_state_that_cannot_be_read_is_no_state(node: GpuNode, document: str) -
 @pytest.mark.parametrize("arguments", [(), ("foo",), ("--help",)])
 def test_wrong_usage_is_answered_with_the_right_one(node: GpuNode, arguments: tuple[str, ...]) -> None:
     done = node.root.run("python3", paths.SETUP, *arguments, check=False)
-    assert done.stdout == "usage: setup.py run | status | wait | stopped | undo routes | tag\n"
+    assert done.stdout == "usage: setup.py run | status | wait | stopped | undo | step | tag\n"
     assert done.returncode == 1
 
 

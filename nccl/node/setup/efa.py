@@ -26,7 +26,13 @@ def bound():
 # [/kernel]
 def run(host, count, pages, libfabric=True, seconds=900):
     def look():
-        found, who = (opened(host), "fi_info") if libfabric else (bound(), "the kernel")
+        # [libfabric]
+        found, who = opened(host) if libfabric else 0, "fi_info"
+        # [/libfabric]
+        # [kernel]
+        if not libfabric:
+            found, who = bound(), "the kernel"
+        # [/kernel]
         return None if found == count else f"{who} lists {found} of {count} EFA devices"
 
     host.until(look, seconds)

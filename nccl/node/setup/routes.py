@@ -38,13 +38,10 @@ def set_sysctl(host, before, name, value):
 
 def buffers(host, before, bytes):
     """TCP may grow a socket to twice bandwidth times delay; a larger limit stays."""
-    for name in ("core/rmem_max", "core/wmem_max"):
-        if int(host.read(SYSCTL + name) or bytes) < bytes:
-            set_sysctl(host, before, name, str(bytes))
-    for name in ("ipv4/tcp_rmem", "ipv4/tcp_wmem"):
-        low, usual, high = (host.read(SYSCTL + name) or f"0 0 {bytes}").split()
-        if int(high) < bytes:
-            set_sysctl(host, before, name, f"{low}\t{usual}\t{bytes}")
+    for name in ("core/rmem_max", "core/wmem_max", "ipv4/tcp_rmem", "ipv4/tcp_wmem"):
+        *smaller, largest = (host.read(SYSCTL + name) or str(bytes)).split()
+        if int(largest) < bytes:
+            set_sysctl(host, before, name, "\t".join([*smaller, str(bytes)]))
 
 
 def run(host, prefixes, mtu, mss, bandwidth_mbps, rtt_ms, gateway=None, device=None):

@@ -86,9 +86,9 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def command(host, name, run):
-    """The user's own bash, once: again only if it was killed or its text has changed."""
-    stamp = f"{STEPS}/{name}-{digest(run)}.done"
+def command(host, run):
+    """The user's own bash, once: again only if it was killed or its step has changed."""
+    stamp = f"{STEPS}/{digest(sys.argv[-1])}.done"
     if os.path.exists(stamp):
         raise Skip("has run on this node already")
     code = subprocess.call(["bash", "-euo", "pipefail", "-c", run])
@@ -163,8 +163,10 @@ def hold(host, patterns, seconds=300):
 
 def limits(host, memlock, stack, nofile):
     """For logins, and for what systemd starts: a Slurm daemon does not read limits.d."""
-    kinds = {"memlock": memlock, "stack": stack, "nofile": nofile}
-    rows = [f"{who} - {name} {value}\n" for name, value in kinds.items() for who in ("*", "root")]
+    rows = [
+        f"{who} - memlock {memlock}\n{who} - stack {stack}\n{who} - nofile {nofile}\n"
+        for who in ("*", "root")
+    ]
     host.put("/etc/security/limits.d/90-gpu-fabric.conf", "".join(rows))
     text = (
         f"[Manager]\nDefaultLimitMEMLOCK=infinity\nDefaultLimitSTACK={stack}K\nDefaultLimitNOFILE={nofile}\n"
@@ -237,7 +239,7 @@ def attempt(given, path):
 def step(host, text):
     """The process of one step: its last line says what came of it."""
     given = json.loads(text)
-    name = given["name"] if given.get("do") == "command" else given.pop("name")
+    name = given.pop("name")
     name = given.pop("do", name)
     given.pop("within", None)
     function = globals().get(name) or importlib.import_module(name).run
@@ -375,5 +377,5 @@ def tag(host):
 if __name__ == "__main__":
     commands = {each.__name__: each for each in (run, status, wait, stopped, undo, step, tag)}
     if not commands.keys() & set(sys.argv[1:2]):
-        sys.exit("usage: setup.py run | status | wait | stopped | undo routes | tag")
+        sys.exit("usage: setup.py " + " | ".join(commands))
     sys.exit(commands[sys.argv[1]](Host(), *sys.argv[2:]))
