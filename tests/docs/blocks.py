@@ -84,3 +84,18 @@ def commands_of(block: Block) -> list[Command]:
 @cache
 def commands() -> list[Command]:
     return [one for block in blocks() if block.language in ("console", "bash") for one in commands_of(block)]
+
+
+def fits(shown: str, line: str) -> bool:
+    """Whether a shown line is `line`; `…` stands for what differs from run to run."""
+    start, *rest = shown.split("…")
+    if not rest:
+        return line.rstrip() == shown.rstrip()
+    if not line.startswith(start) or not line.rstrip().endswith(rest[-1].rstrip()):
+        return False
+    at = len(start)
+    for part in rest[:-1]:
+        at = line.find(part, at) + len(part)
+        if at < len(part):
+            return False
+    return True

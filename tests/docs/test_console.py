@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpu_fabric.nccl.preflight.arguments import parser
-from tests.docs.blocks import Command, commands
+from tests.docs.blocks import Command, commands, fits
 from tests.docs.clone import Typed, clone, type_in
 from tests.docs.picture import MARKDOWN, PICTURE, fingerprint, note_of, shown
 from tests.docs.scenes import ELSEWHERE, EXIT_CODES, NOT_RUN, SCENES, Scene, not_run_because, run_elsewhere
@@ -40,23 +40,9 @@ def shows(output: str, shown: tuple[str, ...]) -> bool:
     """Whether the lines stand in `output` one after the other; `…` stands for what differs from run to run."""
     lines = output.splitlines()
     return any(
-        all(_fits(line, lines[at + number]) for number, line in enumerate(shown))
+        all(fits(line, lines[at + number]) for number, line in enumerate(shown))
         for at in range(len(lines) - len(shown) + 1)
     )
-
-
-def _fits(shown: str, line: str) -> bool:
-    start, *rest = shown.split("…")
-    if not rest:
-        return line.rstrip() == shown.rstrip()
-    if not line.startswith(start) or not line.rstrip().endswith(rest[-1].rstrip()):
-        return False
-    at = len(start)
-    for part in rest[:-1]:
-        at = line.find(part, at) + len(part)
-        if at < len(part):
-            return False
-    return True
 
 
 @pytest.mark.engine
