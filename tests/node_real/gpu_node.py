@@ -95,8 +95,13 @@ class GpuNode:
         root.program("/usr/local/bin/fi_info", _fi_info(size.fabric_ports))
         root.program("/usr/local/bin/ibstat", "exit 0\n")
         root.program("/usr/local/bin/docker", "exit 0\n")
-        # What a transient unit runs, run at once.
-        root.program("/usr/local/bin/systemd-run", 'while [ "${1#-}" != "$1" ]; do shift; done\nexec "$@"\n')
+        # One transient unit, beside what starts it; a second of its name is refused.
+        root.program(
+            "/usr/local/bin/systemd-run",
+            'while [ "${1#-}" != "$1" ]; do shift; done\n'
+            '! kill -0 "$(cat /transient.pid 2>/dev/null)" 2>/dev/null || exit 1\n'
+            'setsid "$@" >/dev/null 2>&1 </dev/null &\necho $! >/transient.pid\n',
+        )
         root.write("/usr/local/bin/systemctl", f"#!/usr/bin/python3 -S\n{_SYSTEMCTL}", 0o755)
         root.write("/usr/lib/python3.11/sitecustomize.py", _CUSTOMIZE)
         for unit in ("nvidia-fabricmanager", "nvidia-persistenced", "sku-customizations", "openibd"):

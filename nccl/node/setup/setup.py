@@ -369,7 +369,7 @@ def undo(host, name):
 def tag(host):
     def state():
         document = readiness(host)
-        return document["state"] + where(document)
+        return document["state"] + (where(document) if document["reason"] else "")
 
     print(importlib.import_module("tag").put(host, json.loads(host.read(PLAN))["tag"], state))
 

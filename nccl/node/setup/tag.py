@@ -40,12 +40,18 @@ def aws(host, key, value):
 
 # [/aws]
 def put(host, cloud, state, tries=30, pause=20):
-    """Both clouds take 256 characters, and AWS few besides letters and digits. A role may come later than the node."""
-    said = ""
-    while tries and said != "set":
+    """Write the state until it is final. A role may come later than the node, so what is refused is tried again.
+
+    Both clouds take 256 characters, and AWS few besides letters and digits.
+    """
+    said = written = ""
+    while tries and (state() != written or written == "running"):
+        value = state()
         try:
-            globals()[cloud](host, "gpu-fabric:state", re.sub(r"[^\w +=.:/@-]", " ", state())[:250])
-            said = "set"
+            if value != written:
+                globals()[cloud](host, "gpu-fabric:state", re.sub(r"[^\w +=.:/@-]", " ", value)[:250])
+            said, written = "set", value
+            time.sleep(min(1, pause))
         except Exception as error:
             said = f"not set: {error}"
             tries -= 1
