@@ -49,7 +49,8 @@ def test_ci_runs_make_targets_and_files_that_are_there() -> None:
         if words[0] == "make":
             assert set(words[1:]) <= targets
         else:
-            assert all((ROOT / word).exists() for word in words if "/" in word), words
+            named = [word for word in words if "/" in word and not word.startswith(".venv/")]
+            assert all((ROOT / word).exists() for word in named), words
 
 
 def test_nothing_that_somebody_else_writes_is_pasted_into_the_shell() -> None:
