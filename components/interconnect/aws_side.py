@@ -121,7 +121,8 @@ class AwsLinkEnd(pulumi.ComponentResource):
                 amazon_side_asn=self._settings.asns.gateway,
                 description="GPU fabric: the way to the other cloud",
                 tags=self._tagged("transit"),
-                opts=child(self),
+                # Its ASN cannot change under a Direct Connect gateway.
+                opts=child(self, replace_on_changes=["amazonSideAsn"]),
             ).id
         attachment = aws.ec2transitgateway.VpcAttachment(
             f"{name}-transit",

@@ -81,6 +81,18 @@ def create_gateway(call: Call) -> Made:
     )
 
 
+def update_gateway(call: Call) -> dict[str, Any]:
+    joined = call.tx.find(kinds.TRANSIT_DX_ATTACHMENT, transitGatewayId=call.id)
+    if call.changed("amazonSideAsn") and joined:
+        raise rule(
+            f"The ASN of {call.id} cannot change while it has attachments of Direct Connect gateways: "
+            f"{', '.join(id for id, _ in joined)}.",
+            "EC2 API Reference, ModifyTransitGatewayOptions.AmazonSideAsn",
+            code=_IN_USE,
+        )
+    return {}
+
+
 def delete_gateway(call: Call) -> None:
     users = [
         id
@@ -109,6 +121,7 @@ GATEWAY = ResourceType(
         "delete": "DeleteTransitGateway",
     },
     create=create_gateway,
+    update=update_gateway,
     delete=delete_gateway,
     check=lambda call: asn_problem(call.inputs.get("amazonSideAsn"), "amazonSideAsn", "amazon_side_asn"),
     defaults={
@@ -123,8 +136,8 @@ GATEWAY = ResourceType(
     },
     unordered=frozenset({"transitGatewayCidrBlocks"}),
     replaces=frozenset({"multicastSupport", "region"}),
-    replaces_source="terraform-provider-aws service/ec2/transitgateway_.go, ForceNew; the ASN changes in place: from "
-    "memory, unverified",
+    replaces_source="terraform-provider-aws service/ec2/transitgateway_.go, ForceNew; the ASN changes in place "
+    "where EC2 allows it: from memory, unverified",
 )
 
 

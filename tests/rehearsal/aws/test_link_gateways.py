@@ -88,6 +88,24 @@ def test_a_route_to_a_transit_gateway_waits_for_the_attachment(aws, vpc, subnet)
     aws.up(ROUTE, "r", to)
 
 
+def test_a_transit_gateway_changes_its_asn_only_without_a_direct_connect_gateway(aws):
+    transit, gateway = (
+        aws.up(l.TGW, "tgw", amazonSideAsn=64513),
+        aws.up(l.GATEWAY, "dx", amazonSideAsn="64512"),
+    )
+    aws.up(l.TGW, "tgw", amazonSideAsn=64514)
+    joined = aws.up(l.ASSOCIATION, "a", dxGatewayId=gateway.id, associatedGatewayId=transit.id)
+    sentence = marked(
+        f"The ASN of {transit.id} cannot change while it has attachments of Direct Connect gateways: "
+        f"{joined['transitGatewayAttachmentId']}.",
+        "EC2 API Reference, ModifyTransitGatewayOptions.AmazonSideAsn",
+    )
+    assert sentence in refused(aws, l.TGW, "tgw", amazonSideAsn=64515)
+    aws.up(l.TGW, "tgw", amazonSideAsn=64514, description="another")
+    aws.destroy("a")
+    assert aws.up(l.TGW, "tgw", amazonSideAsn=64515)["amazonSideAsn"] == 64515
+
+
 def test_an_attachment_takes_an_address_of_each_subnet_and_gives_it_back(aws, vpc, subnet):
     transit = aws.up(l.TGW, "tgw")
     inputs = {"transitGatewayId": transit.id, "vpcId": vpc.id, "subnetIds": [subnet.id]}
