@@ -274,7 +274,7 @@ def update(call: Call) -> dict[str, Any]:
     if call.changed("bandwidth"):
         raise rule(
             "The bandwidth of a connection to a cloud cannot change: the cloud's side is ordered with it.",
-            "Equinix Fabric API v3, update-bandwidth-or-speed-of-connection, of AWS; of Azure it takes some: unverified",
+            "Equinix Fabric API v3, update-bandwidth-or-speed-of-connection, of AWS; it takes some of Azure",
         )
     # The provider's answer has what the clouds added to the sides.
     return {name: call.old[name] for name in ("zSide", "redundancy") if call.old.get(name) is not None}
