@@ -168,20 +168,17 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
     if request.command != "up":
         return run(arguments, environment)
     taking = [*settings, "--non-interactive", "--yes", "--suppress-progress"]
-    if failed_in(_history(simulation, request)):
-        arguments += _look_first()
-    return _up(run, arguments, taking, environment)
+    failed = failed_in(_history(simulation, request))
+    code = _up(run, arguments, taking, environment)
+    if code and failed:
+        print(f"{_FAILED_TWICE}: it looks at what is there and tries once more", file=say, flush=True)
+        code = _up(run, [*arguments, "--refresh"], taking, environment)
+    return code
 
 
-def _look_first() -> list[str]:
-    """What `up` is told after one that failed: something may have gone or come since, such as an offer that ran out."""
-    print(
-        "the last update of this stack failed, so this one first looks at what is there (pulumi up --refresh)",
-        file=sys.stderr,
-        flush=True,
-    )
-    return ["--refresh"]
-
+#: Something may have gone or come since, such as an offer that ran out. Not after the first failure: what is half made
+#: is finished by the next update, and a refresh would forget that it is half made.
+_FAILED_TWICE = "the last two updates of this stack failed"
 
 #: With it the engine takes `--event-log FILE`, which it otherwise hides (pulumi/pulumi cmd/pulumi, `hasDebugCommands`).
 _DEBUG = {"PULUMI_DEBUG_COMMANDS": "true"}
@@ -237,11 +234,16 @@ def run_real(request: Request, environment: Mapping[str, str]) -> int:
     if request.command == OUTPUTS:
         return run(_outputs(request), environment)
     arguments = [request.command, "--stack", request.stack, *request.arguments]
-    if request.command == "up" and failed_before(engine, request.stack, request.project, environment):
-        arguments += _look_first()
     if request.command != "up" or not _writes_events(engine, environment):
         return run(arguments, environment)
-    return _up(run, arguments, ["--stack", request.stack], environment)
+    failed = failed_before(engine, request.stack, request.project, environment)
+    code = _up(run, arguments, ["--stack", request.stack], environment)
+    if code and failed:
+        # The engine asked before it began, and whoever said no is not asked again.
+        print(
+            f"{_FAILED_TWICE}: `up --refresh` (ARGS=--refresh) looks first at what is there", file=sys.stderr
+        )
+    return code
 
 
 def _writes_events(engine: Engine, environment: Mapping[str, str]) -> bool:
