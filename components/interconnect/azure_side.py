@@ -1,7 +1,8 @@
 """The link's end on Azure.
 
-Creates: resource group and ExpressRoute circuit · GatewaySubnet, public address and ExpressRoute gateway in the nodes'
-virtual network · once the circuit is provisioned: private peering with two /30s and the gateway's connection.
+Creates: resource group and ExpressRoute circuit, unless one is adopted · GatewaySubnet, public address and ExpressRoute
+gateway in the nodes' virtual network · once the circuit is provisioned: private peering with two /30s and the gateway's
+connection.
 The circuit has a resource group of its own, whose name is known beforehand: a later `up` can then ask for its state.
 """
 
@@ -22,7 +23,7 @@ from gpu_fabric.components.interconnect.changes import Ordered, refuse_before_up
 from gpu_fabric.components.interconnect.derived import PROVIDERS
 from gpu_fabric.components.interconnect.gateway import ChosenGateway
 from gpu_fabric.components.interconnect.limits import GATEWAY_SUBNET
-from gpu_fabric.components.interconnect.names import circuit_name, group_name, in_nodes_group
+from gpu_fabric.components.interconnect.names import CircuitPlace, circuit_place, in_nodes_group
 from gpu_fabric.components.interconnect.partner import standing_on
 from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Tier
 
@@ -58,6 +59,14 @@ class AzureEnd:
 
 
 @dataclass(frozen=True)
+class _Circuit:
+    """Made or adopted."""
+
+    id: pulumi.Output[str]
+    name: pulumi.Output[str]
+
+
+@dataclass(frozen=True)
 class CircuitNow:
     """What Azure says of the circuit."""
 
@@ -73,12 +82,12 @@ class CircuitNow:
         return self.peered or self.state not in (ABSENT, NOT_PROVISIONED)
 
 
-def circuit_now(name: str, parent: pulumi.Resource | None = None) -> CircuitNow:
+def circuit_now(place: CircuitPlace, parent: pulumi.Resource | None = None) -> CircuitNow:
     """A look-up, which needs a login; made only where the user says that the circuit is provisioned."""
     try:
         found = network.get_express_route_circuit(
-            circuit_name=circuit_name(name),
-            resource_group_name=group_name(name),
+            circuit_name=place.name,
+            resource_group_name=place.group,
             opts=pulumi.InvokeOptions(parent=parent),
         )
     except Exception as error:
@@ -86,8 +95,8 @@ def circuit_now(name: str, parent: pulumi.Resource | None = None) -> CircuitNow:
         if "NotFound" in str(error):
             return CircuitNow(ABSENT)
         raise pulumi.RunError(
-            f"interconnect.provisioned: Azure could not be asked for the circuit {circuit_name(name)} in "
-            f"{group_name(name)}; log in, or drop the key until you can. It said: {error}"
+            f"interconnect.provisioned: Azure could not be asked for the circuit {place.name} in "
+            f"{place.group}; log in, or drop the key until you can. It said: {error}"
         ) from None
     peerings, sku, provided = found.peerings or [], found.sku, found.service_provider_properties
     return CircuitNow(
@@ -131,20 +140,31 @@ class AzureLinkEnd(pulumi.ComponentResource):
         self._name, self._settings, self._end = name, settings, end
         self._tags = tags(extra_tags or {})
         self._location = end.location
-        self.circuit = None if sku is None else self._circuit(sku, provider, peering_location)
-        self.service_key = None
-        if self.circuit is not None:
-            self.service_key = pulumi.Output.secret(self.circuit.service_key).apply(lambda key: key or "")
+        self._place = circuit_place(name, settings.circuit.id)
+        self._circuit, self.service_key = None, None
+        if sku is not None:
+            own = settings.circuit.id is None
+            circuit = self._create_circuit(sku, provider, peering_location) if own else self._look_up()
+            self._circuit = _Circuit(circuit.id, circuit.name)
+            self.service_key = pulumi.Output.secret(circuit.service_key).apply(lambda key: key or "")
         self._gateway = self._create_gateway(gateway, gateway_block)
         self.gateway_id = self._gateway.id
         self.register_outputs({"service_key": self.service_key, "gateway_id": self.gateway_id})
 
-    def _circuit(
+    def _look_up(self) -> pulumi.Output[network.GetExpressRouteCircuitResult]:
+        """The adopted circuit, which needs a login at preview."""
+        return network.get_express_route_circuit_output(
+            circuit_name=self._place.name,
+            resource_group_name=self._place.group,
+            opts=pulumi.InvokeOptions(parent=self),
+        )
+
+    def _create_circuit(
         self, sku: tuple[Tier, Family], provider: str, peering_location: str
     ) -> network.ExpressRouteCircuit:
         group = resources.ResourceGroup(
             f"{self._name}-circuit",
-            resource_group_name=group_name(self._name),
+            resource_group_name=self._place.group,
             location=self._location,
             tags=self._tags,
             opts=child(self),
@@ -153,7 +173,7 @@ class AzureLinkEnd(pulumi.ComponentResource):
         own = self._settings.partner in PROVIDERS
         return network.ExpressRouteCircuit(
             f"{self._name}-circuit",
-            circuit_name=circuit_name(self._name),
+            circuit_name=self._place.name,
             resource_group_name=group.name,
             location=self._location,
             sku=network.ExpressRouteCircuitSkuArgs(
@@ -174,7 +194,7 @@ class AzureLinkEnd(pulumi.ComponentResource):
                 delete_before_replace=True,
                 additional_secret_outputs=["serviceKey"],
                 custom_timeouts=SLOW,
-                hooks=None if own else refuse_before_update(circuit_name(self._name)),
+                hooks=None if own else refuse_before_update(self._place.name),
             ),
         )
 
@@ -246,11 +266,11 @@ class AzureLinkEnd(pulumi.ComponentResource):
         bgp_key: pulumi.Input[str] | None,
     ) -> network.VirtualNetworkGatewayConnection:
         """The private peering, after `ready_when` has provisioned the circuit, and the gateway's connection."""
-        assert self.circuit is not None
+        assert self._circuit is not None
         peering = network.ExpressRouteCircuitPeering(
             f"{self._name}-peering",
-            resource_group_name=group_name(self._name),
-            circuit_name=self.circuit.name,
+            resource_group_name=self._place.group,
+            circuit_name=self._circuit.name,
             peering_name=PEERING,
             peering_type=PEERING,
             peer_asn=standing_on(partner_asn, ready_when),
@@ -276,7 +296,7 @@ class AzureLinkEnd(pulumi.ComponentResource):
             location=self._location,
             connection_type=network.VirtualNetworkGatewayConnectionType.EXPRESS_ROUTE,
             virtual_network_gateway1=network.VirtualNetworkGatewayArgs(id=self._gateway.id),
-            peer=network.SubResourceArgs(id=standing_on(self.circuit.id, [peering])),
+            peer=network.SubResourceArgs(id=standing_on(self._circuit.id, [peering])),
             express_route_gateway_bypass=self._settings.gateway.fast_path,
             tags=self._tags,
             opts=child(

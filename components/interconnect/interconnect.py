@@ -36,7 +36,7 @@ from gpu_fabric.components.interconnect.ends import KnownEnds, ends_of
 from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
 from gpu_fabric.components.interconnect.manual import manual
-from gpu_fabric.components.interconnect.names import circuit_name, group_name
+from gpu_fabric.components.interconnect.names import circuit_place
 from gpu_fabric.components.interconnect.native import native_steps
 from gpu_fabric.components.interconnect.notes import notes
 from gpu_fabric.components.interconnect.numbers import link_numbers
@@ -155,8 +155,8 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
         sku = None if native or exchange is None else circuit_sku(settings, exchange, ends.azure.location)
         now = None
         if settings.partner is Partner.MANUAL and settings.provisioned and sku is not None:
-            now = circuit_now(name, self)
-            if now.held and now.ordered is not None:
+            now = circuit_now(circuit_place(name, settings.circuit.id), self)
+            if now.held and now.ordered is not None and settings.circuit.id is None:
                 wanted = Ordered(
                     settings.bandwidth_mbps, sku[1], provider, peering_location, ends.azure.location
                 )
@@ -245,8 +245,9 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
             )
             return True
         if now.state == ABSENT:
+            place = circuit_place(name, settings.circuit.id)
             what = (
-                f"no circuit {circuit_name(name)} is in {group_name(name)} of the subscription that this login sees, "
+                f"no circuit {place.name} is in {place.group} of the subscription that this login sees, "
                 "so this plan is that of the first phase"
             )
         else:

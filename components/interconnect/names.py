@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from dataclasses import dataclass
 
 import pulumi
 
@@ -36,6 +37,22 @@ def group_name(name: str) -> str:
 def circuit_name(name: str) -> str:
     role = "circuit"
     return f"{fitted(name, NAME_CHARACTERS - len(role) - 1)}-{role}"
+
+
+@dataclass(frozen=True)
+class CircuitPlace:
+    """Where the link's circuit is in Azure."""
+
+    group: str
+    name: str
+
+
+def circuit_place(name: str, adopted_id: str | None) -> CircuitPlace:
+    """Of the link's own circuit, or of the one that it adopts."""
+    if adopted_id is None:
+        return CircuitPlace(group_name(name), circuit_name(name))
+    parts = adopted_id.split("/")
+    return CircuitPlace(parts[4], parts[-1])
 
 
 def in_nodes_group(name: str, role: str) -> str:

@@ -36,6 +36,11 @@ def notes(settings: InterconnectSettings, ends: KnownEnds, exchange: Exchange | 
             "awsTransitGatewayId: the gateway keeps its own ASN, which is not looked at; it must be another than "
             f"{settings.asns.amazon} of the Direct Connect gateway, or AWS refuses the association."
         )
+    if settings.circuit.id is not None:
+        yield (
+            "circuit.id: the link makes a private peering on this circuit, which may have none yet. Its rate, tier and "
+            "location are what the stack file says; they are not looked at."
+        )
     yield from _gateway(settings, ends)
     yield from _public(settings, ends)
     if exchange is not None and far_from_aws(exchange, ends.aws.region):

@@ -91,6 +91,9 @@ class Addresses(Settings):
 
 
 class Circuit(Settings):
+    id: Text | None = None
+    """Resource id of an existing circuit without a private peering, used instead of a new one. The other keys then say
+    what it is, for the numbers."""
     tier: Tier | None = None
     """Without it: the cheapest that reaches the region (Local from 1 Gb/s on, then Standard, then Premium)."""
     family: Family | None = None

@@ -13,8 +13,16 @@ from gpu_fabric.components.aws import AwsGpuCluster
 from gpu_fabric.components.azure import ids
 from gpu_fabric.components.problems import InvalidInputError
 from tests.components.recorder import Recording, record, record_azure_cluster, record_cluster
-from tests.components.test_interconnect import ASSOCIATION, CONFIRMATION, SECOND, link
-from tests.components.test_interconnect_checks import MANUAL
+from tests.components.test_interconnect import (
+    ASSOCIATION,
+    CIRCUIT,
+    CIRCUIT_STATE,
+    CONFIRMATION,
+    PEERING,
+    SECOND,
+    link,
+)
+from tests.components.test_interconnect_checks import LINK, MANUAL
 
 ROW = "/subscriptions/s/resourceGroups/their-group/providers"
 SUBNET = f"{ROW}/Microsoft.Network/virtualNetworks/theirs/subnets/nodes"
@@ -198,9 +206,44 @@ def test_existing_direct_connect_connections_get_the_interfaces() -> None:
     assert [one.inputs["connectionId"] for one in made.of_type(CONFIRMATION)] == ["dxcon-00000007"]
 
 
+THEIR_CIRCUIT = f"{ROW}/Microsoft.Network/expressRouteCircuits/theirs"
+
+
+@pytest.mark.parametrize(
+    ("change", "base"),
+    [({"circuit": {"id": THEIR_CIRCUIT}}, LINK), ({**SECOND, "circuit": {"id": THEIR_CIRCUIT}}, MANUAL)],
+)
+def test_an_existing_circuit_gets_the_peering_by_its_own_name_and_group(
+    change: dict[str, Any], base: dict[str, Any]
+) -> None:
+    made = link(change, base=base)
+    assert made.of_type(CIRCUIT) == []
+    assert [one.name for one in made.of_type("azure-native:resources:ResourceGroup")] == ["train-azure"]
+    peering = made.one(PEERING).inputs
+    assert (peering["resourceGroupName"], peering["peeringName"]) == ("their-group", "AzurePrivatePeering")
+    asked = [one.arguments for one in made.invokes if one.token == CIRCUIT_STATE]
+    assert {"circuitName": "theirs", "resourceGroupName": "their-group"}.items() <= asked[0].items()
+    assert any(
+        "makes a private peering on this circuit, which may have none yet" in t for _, t in made.messages
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (
+            {"circuit": {"id": "theirs"}},
+            "interconnect.circuit.id: is not the id of an ExpressRoute circuit; give it as "
+            "/subscriptions/…/expressRouteCircuits/… (`az network express-route show --query id`)",
+        ),
+        (
+            {"circuit": {"id": f"{ROW}/Microsoft.Network/virtualNetworks/theirs"}},
+            "interconnect.circuit.id: is not the id of an ExpressRoute circuit",
+        ),
+        (
+            {"partner": "native", "bandwidthMbps": 1_000, "circuit": {"id": THEIR_CIRCUIT}},
+            "interconnect.circuit.id: the native interconnect has no circuit; drop the key",
+        ),
         (
             {"awsTransitGatewayId": "tgw-1"},
             "interconnect.awsTransitGatewayId: a transit gateway is given, and `awsGateway` is virtualPrivate; set "
@@ -212,7 +255,7 @@ def test_existing_direct_connect_connections_get_the_interfaces() -> None:
         ),
     ],
 )
-def test_a_transit_gateway_that_is_none_or_not_asked_for_is_refused(
+def test_a_gateway_or_a_circuit_that_is_none_or_not_asked_for_is_refused(
     change: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidInputError) as refused:

@@ -125,6 +125,8 @@ def native(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
             "only the way through a virtual private gateway is laid out for `native`",
             "drop the key",
         )
+    if settings.circuit.id is not None:
+        yield Problem(("circuit", "id"), "the native interconnect has no circuit", "drop the key")
 
 
 def adopted_gateway(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
