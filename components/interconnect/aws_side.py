@@ -202,6 +202,8 @@ class AwsLinkEnd(pulumi.ComponentResource):
         bgp_key: pulumi.Input[str] | None,
     ) -> pulumi.Output[str]:
         name, settings, on_link = self._name, self._settings, links.aws[number]
+        if port.interface_id is not None:
+            return self._accepted(number, port.interface_id)
         connection_id = port.connection_id
         if port.accept:
             # A hosted connection is ordered until its owner confirms it, and carries no interface before.
@@ -239,3 +241,19 @@ class AwsLinkEnd(pulumi.ComponentResource):
             ),
         )
         return pulumi.Output.secret(interface.bgp_auth_key)
+
+    def _accepted(self, number: int, interface_id: pulumi.Input[str]) -> pulumi.Output[str]:
+        """The acceptance of a virtual interface that the partner made; its key is the partner's."""
+        kind = (
+            aws.directconnect.HostedTransitVirtualInterfaceAcceptor
+            if self._settings.aws_gateway is AwsGateway.TRANSIT
+            else aws.directconnect.HostedPrivateVirtualInterfaceAccepter
+        )
+        kind(
+            f"{self._name}-interface-{number}",
+            virtual_interface_id=interface_id,
+            dx_gateway_id=self._gateway.id,
+            tags=self._tagged(f"interface-{number}"),
+            opts=child(self, depends_on=[self._association], delete_before_replace=True),
+        )
+        return pulumi.Output.secret("")

@@ -313,6 +313,7 @@ def _order_by_hand(settings: InterconnectSettings, exchange: Exchange, links: Li
         f"first address, Microsoft the second, AS 12076, VLAN {settings.azure_vlan}); towards AWS on {aws} (Amazon has "
         f"the first address, AS {settings.asns.amazon}); MTU {settings.mtu}, BFD {'on' if settings.bfd else 'off'}, no "
         f"default route; with {key}",
-        "when the circuit is Provisioned: write `manual.connectionIds` and `manual.vlans` of the connections and "
-        "`provisioned: true`, and run `up` again",
+        "when the circuit is Provisioned: write `manual.connectionIds` and `manual.vlans` of the connections, or "
+        "`manual.interfaceIds` where the partner made the virtual interfaces itself, and `provisioned: true`, and run "
+        "`up` again",
     ]

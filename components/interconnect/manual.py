@@ -10,8 +10,13 @@ from gpu_fabric.components.interconnect.partner import AwsPort, Joined, Order
 
 
 def manual(order: Order) -> Joined:
-    """The connections that the user ordered."""
+    """The connections, or the virtual interfaces, that the user ordered."""
     own = order.settings.manual
+    if own.interface_ids:
+        return Joined(
+            aws=[AwsPort("", 0, interface_id=one) for one in own.interface_ids],
+            asns=[order.settings.asns.partner] * len(own.interface_ids),
+        )
     return Joined(
         aws=[
             AwsPort(connection_id, vlan, own.accept)

@@ -52,6 +52,8 @@ class AwsPort:
     vlan: pulumi.Input[int]
     accept: bool = True
     """Whether it waits to be confirmed, as a hosted connection does."""
+    interface_id: pulumi.Input[str] | None = None
+    """A virtual interface that the partner made for the account, dxvif-…: it has connection, VLAN and addresses."""
 
 
 def _nothing(_: Sequence[pulumi.Input[str]]) -> None:

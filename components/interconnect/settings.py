@@ -155,6 +155,9 @@ class Manual(Settings):
     """Of these connections, in the same order; a hosted connection has the one that your partner gave it."""
     accept: Switch = True
     """Confirm the connections, which a partner's hosted connection waits for. False for a connection of your own."""
+    interface_ids: tuple[Identifier, ...] = ()
+    """In place of connections: virtual interfaces that your partner made for your account, dxvif-…; they are accepted
+    as they are, with the partner's addresses and key."""
 
 
 class InterconnectSettings(Settings):

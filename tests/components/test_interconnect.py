@@ -616,3 +616,55 @@ def test_a_connection_that_is_accepted_already_is_not_accepted_again() -> None:
     made = link({"equinix": {**LINK["equinix"], "accept": False}})
     assert made.of_type(CONFIRMATION) == []
     assert made.one(INTERFACE).inputs["connectionId"].startswith("dxcon-")
+
+
+OFFERED: dict[str, Any] = {"provisioned": True, "manual": {"interfaceIds": ["dxvif-00000007"]}}
+
+
+@pytest.mark.parametrize(
+    ("gateway", "type_"),
+    [
+        (
+            "virtualPrivate",
+            "aws:directconnect/hostedPrivateVirtualInterfaceAccepter:HostedPrivateVirtualInterfaceAccepter",
+        ),
+        (
+            "transit",
+            "aws:directconnect/hostedTransitVirtualInterfaceAcceptor:HostedTransitVirtualInterfaceAcceptor",
+        ),
+    ],
+)
+def test_an_interface_that_the_partner_made_is_accepted_as_it_is(gateway: str, type_: str) -> None:
+    made = link({**OFFERED, "awsGateway": gateway}, base=MANUAL)
+    assert made.of_type(INTERFACE) == made.of_type(TRANSIT_INTERFACE) == made.of_type(CONFIRMATION) == []
+    accepted = made.one(type_)
+    assert accepted.inputs["virtualInterfaceId"] == "dxvif-00000007"
+    assert accepted.inputs["dxGatewayId"] == made.one(GATEWAY).id
+    assert reaches(made, accepted, made.one(ASSOCIATION))
+    assert made.one(PEERING).inputs["peerASN"] == 65_001
+
+
+@pytest.mark.parametrize(
+    ("manual", "message"),
+    [
+        (
+            {"interfaceIds": ["dxvif-00000007"], "vlans": [7]},
+            "manual.interfaceIds: stands beside connections, on which this stack would make interfaces of its own; "
+            "keep `interfaceIds` where your partner made the interfaces, else `connectionIds` and `vlans`",
+        ),
+        (
+            {"interfaceIds": ["dxvif-00000007", "dxvif-00000008"]},
+            "manual.interfaceIds: has 2 and must have 1 with `redundancy: none`; give one for each virtual interface "
+            "that you ordered",
+        ),
+        (
+            {"interfaceIds": ["dxcon-00000007"]},
+            "manual.interfaceIds[0]: is not the id of a virtual interface of Direct Connect; give it as Direct Connect "
+            "shows it, dxvif- and eight letters or digits",
+        ),
+    ],
+)
+def test_an_interface_of_the_partners_is_named_by_its_id_alone(manual: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        link({"provisioned": True, "manual": manual}, base=MANUAL)
+    assert message in str(refused.value)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.components.recorder import Declared
-from tests.components.test_interconnect import MANUAL, SECOND, link
+from tests.components.test_interconnect import MANUAL, OFFERED, SECOND, link
 from tests.fidelity.service_model import problems
 from tests.fidelity.to_api import Request
 
@@ -46,6 +46,13 @@ def _association(given: Mapping[str, Any]) -> dict[str, Any]:
         "directConnectGatewayId": given["dxGatewayId"],
         "gatewayId": given["associatedGatewayId"],
         "addAllowedPrefixesToDirectConnectGateway": [{"cidr": one} for one in given["allowedPrefixes"]],
+    }
+
+
+def _confirmed(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "virtualInterfaceId": given["virtualInterfaceId"],
+        "directConnectGatewayId": given["dxGatewayId"],
     }
 
 
@@ -119,6 +126,16 @@ REQUESTS: Mapping[str, tuple[str, str, Callable[[Mapping[str, Any]], dict[str, A
         "CreateTransitVirtualInterface",
         _interface("newTransitVirtualInterface"),
     ),
+    "aws:directconnect/hostedPrivateVirtualInterfaceAccepter:HostedPrivateVirtualInterfaceAccepter": (
+        "directconnect",
+        "ConfirmPrivateVirtualInterface",
+        _confirmed,
+    ),
+    "aws:directconnect/hostedTransitVirtualInterfaceAcceptor:HostedTransitVirtualInterfaceAcceptor": (
+        "directconnect",
+        "ConfirmTransitVirtualInterface",
+        _confirmed,
+    ),
     "aws:ec2/vpnGateway:VpnGateway": (
         "ec2",
         "CreateVpnGateway",
@@ -175,6 +192,8 @@ CASES: Mapping[str, tuple[dict[str, Any], dict[str, Any] | None]] = {
     "equinix, a key of one's own": ({"bgpKeyFrom": "bgpKey", "redundancy": "circuit"}, None),
     "equinix, transit, isolated": ({"awsGateway": "transit", "routeIsolation": True}, None),
     "manual": (SECOND, MANUAL),
+    "manual, the partner's interface": (OFFERED, MANUAL),
+    "manual, the partner's interface, transit": ({**OFFERED, "awsGateway": "transit"}, MANUAL),
 }
 
 

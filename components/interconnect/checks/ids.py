@@ -55,6 +55,11 @@ SHAPES: dict[Path, _Shape] = {
         "a Direct Connect connection",
         "as Direct Connect shows it, dxcon- and eight letters or digits",
     ),
+    ("manual", "interface_ids"): _Shape(
+        re.compile(r"dxvif-[0-9a-z]{8,}"),
+        "a virtual interface of Direct Connect",
+        "as Direct Connect shows it, dxvif- and eight letters or digits",
+    ),
     # Digits in the provider's own examples ("776847000642406", fabric.CloudRouter), UUIDs in Equinix's portal.
     ("equinix", "project_id"): _Shape(
         re.compile(rf"\d{{6,}}|{_UUID}"),

@@ -90,24 +90,34 @@ def megaport(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
 def manual(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
     if settings.partner is not Partner.MANUAL:
         return
+    own = settings.manual
+    if own.interface_ids and (own.connection_ids or own.vlans):
+        yield Problem(
+            ("manual", "interface_ids"),
+            "stands beside connections, on which this stack would make interfaces of its own",
+            "keep `interfaceIds` where your partner made the interfaces, else `connectionIds` and `vlans`",
+        )
+        return
     if settings.provisioned:
-        for key in ("connection_ids", "vlans"):
-            given = len(getattr(settings.manual, key))
+        for key in ("interface_ids",) if own.interface_ids else ("connection_ids", "vlans"):
+            given = len(getattr(own, key))
             if given != settings.connections:
+                what = "virtual interface" if own.interface_ids else "Direct Connect connection"
                 yield Problem(
                     ("manual", key),
                     f"has {given} and must have {settings.connections} with `redundancy: {settings.redundancy.value}`",
-                    "give one for each Direct Connect connection that you ordered",
+                    f"give one for each {what} that you ordered",
                 )
-    ids = settings.manual.connection_ids
-    for index, one in enumerate(ids):
-        # One that is an output of another resource cannot be compared before it is known.
-        if isinstance(one, str) and any(isinstance(other, str) and other == one for other in ids[:index]):
-            yield Problem(
-                ("manual", "connection_ids", index),
-                "stands here twice",
-                "give the other connection, or one alone with `redundancy: none`",
-            )
+    for key, what in (("connection_ids", "connection"), ("interface_ids", "interface")):
+        ids = getattr(own, key)
+        for index, one in enumerate(ids):
+            # One that is an output of another resource cannot be compared before it is known.
+            if isinstance(one, str) and any(isinstance(other, str) and other == one for other in ids[:index]):
+                yield Problem(
+                    ("manual", key, index),
+                    "stands here twice",
+                    f"give the other {what}, or one alone with `redundancy: none`",
+                )
 
 
 def native(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
