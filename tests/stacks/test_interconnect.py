@@ -279,48 +279,6 @@ def test_an_offer_that_ran_out_is_made_again_by_one_more_up(simulated: Simulated
     is_up_once(simulated)
 
 
-#: Changes of a link that is up, one after the other: of `aws`, of `azure`, of `interconnect`. None of them can be made
-#: in place by all who are involved, so what stands in the way goes first, and comes back.
-CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
-    "faster": ({}, {}, {"bandwidthMbps": 10_000}),
-    "slower, with other numbers": (
-        {},
-        {},
-        {"bandwidthMbps": 500, "asns": {"amazon": 64_600, "gateway": 64_601}},
-    ),
-    "other blocks": (
-        {"network": {"cidr": "10.110.0.0/16"}},
-        {"network": {"cidr": "10.210.0.0/16"}},
-        {},
-    ),
-    "transit": ({}, {}, {"awsGateway": "transit"}),
-    "redundancy": ({}, {}, {"redundancy": "circuit"}),
-}
-
-
-def test_a_link_that_is_up_takes_every_change_and_is_up_again(simulated: SimulatedStack) -> None:
-    fabric = linked({**EQUINIX, "bandwidthMbps": 1_000})
-    simulated.configure(fabric)
-    simulated.ok("up")
-    for change, (aws, azure, link) in CHANGES.items():
-        fabric = {
-            "aws": {**fabric["aws"], **aws},
-            "azure": {**fabric["azure"], **azure},
-            "interconnect": {**fabric["interconnect"], **link},
-        }
-        simulated.configure(fabric)
-        simulated.ok("up")
-        found = sessions(simulated)
-        assert len(found) == (4 if "redundancy" in link else 2), change
-        assert [one["reasons"] for one in found if one["state"] != "up"] == [], change
-        for one_of in (CIRCUIT, PEERING, CONNECTION, GATEWAY):
-            assert len(held(simulated, one_of)) == 1, (change, one_of)
-    assert held(simulated, "aws:ec2/vpnGateway:VpnGateway") == []
-    simulated.ok("preview", "--expect-no-changes")
-    simulated.ok("destroy")
-    assert simulated.holdings() == []
-
-
 #: What `pulumi package add terraform-provider megaport/megaport` writes, as far as the component uses it.
 MEGAPORT_SDK = """
 import pulumi
