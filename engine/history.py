@@ -16,7 +16,13 @@ def failed_in(folder: Path) -> bool:
     """Whether the last update in a folder of the local backend's history failed (asking the engine costs a second)."""
     # Each name ends with the time.
     last = max(folder.glob("*.history.json"), key=lambda path: path.name, default=None)
-    return last is not None and json.loads(last.read_text(encoding="utf-8")).get("result") == _FAILED
+    if last is None:
+        return False
+    try:
+        return json.loads(last.read_text(encoding="utf-8")).get("result") == _FAILED
+    except ValueError:
+        # Cut off by a kill.
+        return False
 
 
 def failed_before(engine: Engine, stack: str, project: Path, environment: Mapping[str, str]) -> bool:

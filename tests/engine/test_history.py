@@ -30,3 +30,8 @@ def test_the_newest_update_decides(tmp_path: Path, results: tuple[str, ...], fai
 
 def test_a_stack_that_never_had_one_did_not_fail(tmp_path: Path) -> None:
     assert failed_in(tmp_path / "absent") is False
+
+
+def test_what_a_killed_run_left_half_written_says_nothing(tmp_path: Path) -> None:
+    (_updates(tmp_path, "failed") / "dev-1796000000000000009.history.json").write_text('{"kind": "upd')
+    assert failed_in(tmp_path) is False
