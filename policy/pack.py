@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pulumi_policy import Policy
 
-from gpu_fabric.policy.rule import Rule, policy_of
+from gpu_fabric.policy.rule import Rule, policies_of
 from gpu_fabric.policy.rules import images, interfaces, node_settings, placement, routes, security
 
 NAME = "gpu-fabric"
@@ -24,4 +24,4 @@ RULES: tuple[Rule, ...] = (
 
 def policies() -> list[Policy]:
     """The rules as pulumi-policy takes them."""
-    return [policy_of(rule) for rule in RULES]
+    return [policy for rule in RULES for policy in policies_of(rule)]

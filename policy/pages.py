@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import yaml
 
 from gpu_fabric.nccl.markdown import table
+from gpu_fabric.policy.kinds import KINDS
 from gpu_fabric.policy.pack import RULES
 from gpu_fabric.policy.rule import Rule
 
@@ -30,13 +32,25 @@ A mandatory violation ends `pulumi preview` and `pulumi up` with a non-zero exit
 the preview does not know yet, or something that is not in the stack, says `can't run policy … unknown, so not passed`
 with what it could not look at; that is advice at every level, and never a pass.
 
-Rules over one resource also guard `pulumi up`, before the resource is made. Rules marked *whole stack* look at several
-resources together: Pulumi asks them when the program has ended, so in `up` they speak in the preview that comes first.
+What a machine is may stand in several resources: its size in a fleet or node group, its interfaces in a launch
+template, their kind in network interfaces of their own. Rules marked *each node* look at a machine that one resource
+tells all about by itself, and so also guard `pulumi up`, before the resource is made. Machines that several resources
+describe, and rules marked *whole stack*, are looked at when the program has ended: in `up` they speak in the preview
+that comes first.
 
-Looked at: `aws.ec2` (launch templates, instances, security groups, routes, networks), `aws.vpc`, `aws.autoscaling`,
-`aws.eks` node groups, `aws.directconnect`, and `azure_native` `compute` and `network` of any API version. Not looked
-at: `aws-native`, classic `azure`, and sizes that the catalog lacks or that have no fast fabric. From a wheel the pack
-is the folder `gpu_fabric/policy` of the installation.
+## What is looked at
+
+{looked_at}
+
+References between resources are followed where the ids, or where they come from, are known. User data is unpacked as
+cloud-init does it; what the node fetches, fills in, or runs in another language than a shell's is said to be undecided.
+A unit of systemd is read for its `Environment=` lines.
+
+Not seen: `aws-native`, classic `azure`, `kubernetes` (Karpenter's node pools), CloudFormation stacks (AWS
+ParallelCluster), SageMaker, network interfaces that are attached after the launch, EC2's attributes in place of a size
+unless they ask for accelerators, the default of a subnet for public addresses, rules of network access lists and
+firewalls, and sizes that the catalog lacks or that have no fast fabric. From a wheel the pack is the folder
+`gpu_fabric/policy` of the installation.
 
 ## Configuration
 
@@ -59,6 +73,13 @@ this one 0.8.
 
 """
 
+_LOOKED_AT = """\
+Machines are found in {kinds}, of any API version. The machines of {services} are found and said to be undecided, for
+the service sets them up in a way that no program says. Beside them: security groups and their rules, routes and route
+tables, networks, gateways, circuits and addresses of `aws.ec2`, `aws.vpc`, `aws.directconnect` and
+`azure_native.network`.
+"""
+
 _FOOT = """\
 <!-- Written by `python -m gpu_fabric.policy.pages` from policy/; a test holds the two equal. -->
 """
@@ -71,12 +92,39 @@ def page() -> str:
             f"[{rule.name}](#{rule.name})",
             rule.summary,
             rule.level.value,
-            "whole stack" if rule.check_stack else "one resource",
+            _looks_at(rule),
         ]
         for rule in RULES
     ]
     overview = _table(["rule", "what must hold", "level", "looks at"], rows)
-    return _HEAD.format(count=len(RULES)) + overview + "\n" + "\n".join(map(_section, RULES)) + "\n" + _FOOT
+    looked_at = fill(_LOOKED_AT.format(kinds=_kinds(), services=_services()), 120, break_on_hyphens=False)
+    head = _HEAD.format(count=len(RULES), looked_at=looked_at)
+    return head + overview + "\n" + "\n".join(map(_section, RULES)) + "\n" + _FOOT
+
+
+def _looks_at(rule: Rule) -> str:
+    if rule.check is None:
+        return "whole stack"
+    return "each node" if rule.check_stack else "one resource"
+
+
+def _kinds() -> str:
+    """The types that describe machines, as a Python program names them."""
+    return ", ".join(f"`{_python_name(type_)}`" for type_, kind in KINDS.items() if not kind.made_by)
+
+
+def _services() -> str:
+    by_service: dict[str, list[str]] = {}
+    for type_, kind in KINDS.items():
+        if kind.made_by:
+            by_service.setdefault(kind.made_by, []).append(f"`{_python_name(type_)}`")
+    return ", ".join(f"{service} ({', '.join(types)})" for service, types in by_service.items())
+
+
+def _python_name(type_: str) -> str:
+    """`aws:ec2/instance:Instance` → `aws.ec2.Instance`."""
+    package, module, name = type_.split(":")
+    return f"{package.replace('-', '_')}.{module.partition('/')[0]}.{name}"
 
 
 def _table(columns: list[str], rows: list[list[str]]) -> str:

@@ -22,22 +22,10 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
-from gpu_fabric.policy.values import plain
+from gpu_fabric.policy.resource import Resource
+from gpu_fabric.policy.values import UNKNOWN, plain
 
 DOCS = "docs/policy.md"
-
-
-@dataclass(frozen=True)
-class Resource:
-    type: str
-    name: str
-    urn: str
-    props: Mapping[str, Any]
-    """Plain values in the provider's own spelling, UNKNOWN in place of what the preview cannot know."""
-    id: str | None = None
-    """None at preview of a new resource."""
-    references: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Property → URNs of the resources that its value comes from. Filled for rules over the whole stack only."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +56,7 @@ class Rule:
     check: Callable[[Resource, Parameters], Verdicts] | None = None
     """For a rule that one resource alone decides: it also guards `up`, before the resource is made."""
     check_stack: Callable[[list[Resource], Parameters], Verdicts] | None = None
+    """For what only several resources together decide. A rule may have both; neither says what the other does."""
     level: EnforcementLevel = EnforcementLevel.MANDATORY
     parameters: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Name → JSON Schema with `default` and `description`."""
@@ -113,7 +102,13 @@ def resources_of(args: StackValidationArgs) -> list[Resource]:
     """What Pulumi hands to a rule over the whole stack."""
     found = []
     for each in args.resources:
-        props = plain(each.props)
+        # The engine hands over outputs. What no input of the program leads to and is not known is computed by the
+        # provider: the program does not set it.
+        props = {
+            name: value
+            for name, value in plain(each.props).items()
+            if value is not UNKNOWN or each.property_dependencies.get(name)
+        }
         given = props.get("id")
         found.append(
             Resource(
@@ -131,8 +126,8 @@ def resources_of(args: StackValidationArgs) -> list[Resource]:
     return found
 
 
-def policy_of(rule: Rule) -> Policy:
-    """The rule as pulumi-policy takes it."""
+def policies_of(rule: Rule) -> list[Policy]:
+    """The rule as pulumi-policy takes it: one policy for each resource alone, one of the same name for the stack."""
     common: dict[str, Any] = {
         "name": rule.name,
         "description": rule.summary,
@@ -140,17 +135,19 @@ def policy_of(rule: Rule) -> Policy:
         "config_schema": PolicyConfigSchema({name: dict(schema) for name, schema in rule.parameters.items()}),
         "url": rule.address,
     }
+    found: list[Policy] = []
     if rule.check is not None:
         check = rule.check
 
         def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
             _report(rule, check(resource_of(args), rule.settings(args.get_config())), report)
 
-        return ResourceValidationPolicy(validate=validate, **common)
-    check_stack = rule.check_stack
-    assert check_stack is not None
+        found.append(ResourceValidationPolicy(validate=validate, **common))
+    if rule.check_stack is not None:
+        check_stack = rule.check_stack
 
-    def validate_stack(args: StackValidationArgs, report: ReportViolation) -> None:
-        _report(rule, check_stack(resources_of(args), rule.settings(args.get_config())), report)
+        def validate_stack(args: StackValidationArgs, report: ReportViolation) -> None:
+            _report(rule, check_stack(resources_of(args), rule.settings(args.get_config())), report)
 
-    return StackValidationPolicy(validate=validate_stack, **common)
+        found.append(StackValidationPolicy(validate=validate_stack, **common))
+    return found

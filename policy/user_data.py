@@ -1,7 +1,8 @@
 """The files and scripts inside a node's user data or custom data.
 
-Unpacked as cloud-init does it (cloud-init docs, explanation/format.rst): base64, gzip, MIME parts, and the
-`write_files`, `bootcmd` and `runcmd` of a cloud-config.
+Unpacked as cloud-init does it (cloud-init docs, explanation/format.rst): base64, gzip, MIME parts, Jinja templates,
+archives, and the `write_files`, `bootcmd` and `runcmd` of a cloud-config. What only the node can read (what it fetches,
+what its templates become, a shape that cloud-init does not take) is a part too, one that says why it was not read.
 """
 
 from __future__ import annotations
@@ -10,17 +11,22 @@ import base64
 import binascii
 import email
 import gzip
+import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 _GZIP = b"\x1f\x8b"
 _MOST = 4 * 1024 * 1024
 """Bytes after unpacking; both clouds take far less."""
+_TEMPLATE = re.compile(r"^##\s*template:\s*jinja\s*$", re.IGNORECASE)
+_SCALARS = (str, int, float)
 
 
 class UnreadableError(ValueError):
@@ -32,18 +38,24 @@ class Part:
     path: str
     """Where the node has it, or what it is in the user data."""
     text: str
+    unread: str | None = None
+    """Why the text is not what the node gets; None where it is."""
 
 
-def parts(raw: str) -> list[Part]:
-    """Everything inside `raw`, which is base64 or plain text. Raises UnreadableError."""
-    return list(_parts("user data", _unpacked(_decoded(raw))))
+@lru_cache(maxsize=64)
+def parts(raw: str) -> tuple[Part, ...]:
+    """Everything inside `raw`, which is base64 or plain text. Raises UnreadableError for what no node can read."""
+    try:
+        return tuple(_parts("user data", _unpacked(_decoded(raw))))
+    except RecursionError:
+        return (Part("user data", "", "it is nested too deeply"),)
 
 
 def _decoded(raw: str) -> bytes:
     try:
         return base64.b64decode("".join(raw.split()), validate=True)
     except (binascii.Error, ValueError):
-        return raw.encode()
+        return raw.encode("utf-8", "replace")
 
 
 def _unpacked(data: bytes) -> bytes:
@@ -59,51 +71,161 @@ def _unpacked(data: bytes) -> bytes:
     return plain
 
 
-def _parts(path: str, data: bytes) -> Iterator[Part]:
-    text = data.decode("utf-8", "replace")
+def _parts(path: str, data: bytes, kind: str = "") -> Iterator[Part]:
+    """The parts of one piece; `kind` is the content type by which a MIME part or archive says what it is."""
+    text = data.decode("utf-8", "replace").removeprefix("\ufeff")
     head = text.lstrip()
-    if head[:40].lower().startswith(("content-type: multipart", "mime-version:")):
-        message = email.message_from_bytes(data)
-        for number, part in enumerate(leaf for leaf in message.walk() if not leaf.is_multipart()):
-            payload = part.get_payload(decode=True)
-            name = part.get_filename() or f"{path}, part {number + 1}"
-            if isinstance(payload, bytes):
-                yield from _parts(name, _unpacked(payload))
-    elif head.startswith("#cloud-config"):
-        yield from _cloud_config(path, text)
+    if head[:40].lower().startswith(("content-type:", "mime-version:")):
+        yield from _message(path, data)
+        return
+    first, _, rest = head.partition("\n")
+    template = _TEMPLATE.match(first.rstrip("\r")) is not None
+    if template:
+        text, head = rest, rest.lstrip()
+    reader = next(
+        (read for start, read in _READERS.items() if head.startswith(start) or kind == _KINDS[start]), _plain
+    )
+    if (template or kind == "text/jinja2") and ("{{" in text or "{%" in text):
+        yield Part(path, "", "it is a template, which the node fills in")
+        # Without its values the rest may be no YAML, and that says nothing about what the node reads.
+        with suppress(UnreadableError):
+            yield from reader(path, text)
     else:
-        yield Part(path, text)
+        yield from reader(path, text)
 
 
-def _cloud_config(path: str, text: str) -> Iterator[Part]:
+def _plain(path: str, text: str) -> Iterator[Part]:
+    yield Part(path, text)
+
+
+def _message(path: str, data: bytes) -> Iterator[Part]:
+    message = email.message_from_bytes(data.lstrip())
+    for number, part in enumerate(leaf for leaf in message.walk() if not leaf.is_multipart()):
+        payload = part.get_payload(decode=True)
+        name = part.get_filename() or f"{path}, part {number + 1}"
+        if isinstance(payload, bytes):
+            yield from _parts(str(name), _unpacked(payload), part.get_content_type())
+
+
+def _fetched(path: str, text: str) -> Iterator[Part]:
+    del text
+    yield Part(path, "", "the node fetches it from elsewhere")
+
+
+def _program(path: str, text: str) -> Iterator[Part]:
+    yield Part(path, text, "it is a program of cloud-init's own kinds, whose effect no preview knows")
+
+
+def _loaded(text: str) -> Any:
+    """The YAML in `text`; a Part that says why where it holds values that cannot be read."""
     try:
-        config = yaml.safe_load(text)
+        return yaml.safe_load(text)
     except yaml.YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", None)
         raise UnreadableError(
             f"its cloud-config is no YAML{'' if line is None else f' at line {line + 1}'}"
         ) from error
-    if not isinstance(config, Mapping):
+    except RecursionError:
+        raise
+    except Exception as error:
+        # PyYAML's own constructors raise whatever int(), date() and the like do: ValueError, IndexError, KeyError…
+        raise UnreadableError(f"its cloud-config holds a value that YAML does not take ({error})") from error
+
+
+def _archive(path: str, text: str) -> Iterator[Part]:
+    entries = _loaded(text)
+    if not isinstance(entries, list):
+        yield Part(path, "", "its archive is no list")
         return
-    for entry in config.get("write_files") or ():
-        if isinstance(entry, Mapping):
-            yield Part(str(entry.get("path", path)), _content(entry))
+    for number, entry in enumerate(entries):
+        name = f"{path}, part {number + 1}"
+        given = entry if isinstance(entry, Mapping) else {"content": entry}
+        content = given.get("content")
+        if not isinstance(content, str | bytes):
+            yield Part(name, "", "it is no text")
+            continue
+        filename, kind = given.get("filename"), given.get("type")
+        yield from _parts(
+            filename if isinstance(filename, str) else name,
+            _unpacked(content if isinstance(content, bytes) else content.encode("utf-8", "replace")),
+            kind if isinstance(kind, str) else "",
+        )
+
+
+def _cloud_config(path: str, text: str) -> Iterator[Part]:
+    config = _loaded(text)
+    if config is None:
+        return
+    if not isinstance(config, Mapping):
+        yield Part(path, "", "its cloud-config is no mapping")
+        return
+    files = config.get("write_files")
+    if not isinstance(files, list | None):
+        yield Part(f"{path}, write_files", "", "it is no list")
+        files = None
+    for entry in files or ():
+        yield _file(path, entry)
     for key in ("bootcmd", "runcmd"):
-        commands = [_command(each) for each in config.get(key) or ()]
-        if commands:
-            yield Part(f"{path}, {key}", "#!/bin/sh\n" + "\n".join(commands) + "\n")
+        yield from _commands(f"{path}, {key}", config.get(key))
 
 
-def _content(entry: Mapping[str, Any]) -> str:
-    content = entry.get("content") or ""
-    data = content if isinstance(content, bytes) else str(content).encode()
-    encoding = str(entry.get("encoding") or "").lower()
-    if "b64" in encoding or "base64" in encoding:
-        data = _decoded(data.decode("ascii", "replace"))
-    if encoding.startswith("gz"):
+def _file(path: str, entry: Any) -> Part:
+    if not isinstance(entry, Mapping) or not isinstance(entry.get("path"), str):
+        return Part(f"{path}, write_files", "", "an entry is no file with a path")
+    name, content, encoding = entry["path"], entry.get("content"), entry.get("encoding")
+    if entry.get("source") is not None:
+        return Part(name, "", "the node fetches it from elsewhere")
+    if content is None:
+        return Part(name, "")
+    if not isinstance(content, str | bytes) or not isinstance(encoding, str | None):
+        return Part(name, "", "its content is no text")
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "replace")
+    # The spellings that cloud-init takes: gz, gzip, b64, base64, gz+b64, gzip+base64… (cc_write_files).
+    layers = (encoding or "").lower().strip().split("+")
+    if "b64" in layers or "base64" in layers:
+        try:
+            data = base64.b64decode(b"".join(data.split()), validate=True)
+        except (binascii.Error, ValueError):
+            return Part(name, "", "its content is not the base64 that it says")
+    if "gz" in layers or "gzip" in layers:
+        if not data.startswith(_GZIP):
+            return Part(name, "", "its content is not the gzip that it says")
         data = _unpacked(data)
-    return data.decode("utf-8", "replace")
+    return Part(name, data.decode("utf-8", "replace"))
 
 
-def _command(given: Any) -> str:
-    return " ".join(map(str, given)) if isinstance(given, list) else str(given)
+def _commands(path: str, given: Any) -> Iterator[Part]:
+    if not given and not isinstance(given, int | str):
+        return
+    if not isinstance(given, list):
+        yield Part(path, "", "it is no list of commands")
+        return
+    commands = [command for command in map(_command, given) if command is not None]
+    if commands:
+        yield Part(path, "#!/bin/sh\n" + "\n".join(commands) + "\n")
+    if len(commands) < len(given):
+        yield Part(path, "", "an entry is no command")
+
+
+def _command(given: Any) -> str | None:
+    if isinstance(given, list) and all(isinstance(word, _SCALARS) for word in given):
+        return " ".join(map(str, given))
+    return given if isinstance(given, str) else None
+
+
+#: First characters → what reads the rest. The longer of two that begin alike comes first.
+_READERS: Final[dict[str, Callable[[str, str], Iterator[Part]]]] = {
+    "#cloud-config-archive": _archive,
+    "#cloud-config-jsonp": _program,
+    "#cloud-config": _cloud_config,
+    "#include": _fetched,
+    "#part-handler": _program,
+}
+#: The content types that say the same where the first characters do not.
+_KINDS: Final = {
+    "#cloud-config-archive": "text/cloud-config-archive",
+    "#cloud-config-jsonp": "text/cloud-config-jsonp",
+    "#cloud-config": "text/cloud-config",
+    "#include": "text/x-include-url",
+    "#part-handler": "text/part-handler",
+}

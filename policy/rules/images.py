@@ -9,8 +9,8 @@ from typing import Any
 from pulumi_policy import EnforcementLevel
 
 from gpu_fabric.nccl.hardware import Cloud
-from gpu_fabric.policy.nodes import Node, UnknownSize, node_of
-from gpu_fabric.policy.rule import Parameters, Resource, Rule, Undecided, Verdicts, Violation
+from gpu_fabric.policy.nodes import Node, for_each_node
+from gpu_fabric.policy.rule import Parameters, Rule, Undecided, Verdicts, Violation
 from gpu_fabric.policy.values import UNKNOWN
 
 #: Images that carry driver, fabric and NCCL plugin. `resolve:ssm:` is EC2's own look-up in a launch template.
@@ -44,22 +44,12 @@ def _opaque(image: str) -> bool:
     return image.startswith(("ami-", "/"))
 
 
-def _node(resource: Resource) -> Node | Undecided | None:
-    node = node_of(resource)
-    if isinstance(node, UnknownSize):
-        return Undecided(f"the size of {resource.name}")
-    if node is not None and node.image is UNKNOWN:
-        return Undecided(f"the image of {node.called}")
-    return node
-
-
-def _drivers(resource: Resource, parameters: Parameters) -> Verdicts:
-    node = _node(resource)
-    if isinstance(node, Undecided):
-        yield node
-    elif node is not None and node.image is None:
+def _drivers(node: Node, parameters: Parameters) -> Verdicts:
+    if node.image is UNKNOWN:
+        yield Undecided(f"the image of {node.called}")
+    elif node.image is None:
         yield Undecided(f"{node.called} names no image: somebody else chooses it")
-    elif node is not None and not _carries(node.image, node.cloud, parameters["images"]):
+    elif not _carries(node.image, node.cloud, parameters["images"]):
         if _opaque(node.image):
             yield Undecided(
                 f"whether {node.image}, the image of {node.called}, carries the drivers; if it does, list it in the "
@@ -72,11 +62,11 @@ def _drivers(resource: Resource, parameters: Parameters) -> Verdicts:
             )
 
 
-def _pinned(resource: Resource, parameters: Parameters) -> Verdicts:
-    node = _node(resource)
-    if isinstance(node, Undecided):
-        yield node
-    elif node is not None and node.image is not None and _floats(node.image):
+def _pinned(node: Node, parameters: Parameters) -> Verdicts:
+    del parameters
+    if node.image is UNKNOWN:
+        yield Undecided(f"the image of {node.called}")
+    elif node.image is not None and _floats(node.image):
         how = (
             "give an AMI id, or the parameter's version (…/ami-id:42)"
             if node.cloud is Cloud.AWS
@@ -94,7 +84,7 @@ def _floats(image: str) -> bool:
         return not image.removeprefix("resolve:ssm:").rpartition(":")[2].isdecimal()
     if _opaque(image):
         # A gallery image without a version is the newest one.
-        return "/galleries/" in image and "/versions/" not in image
+        return "/galleries/" in image.lower() and "/versions/" not in image.lower()
     return not _EXACT.fullmatch(image.rpartition(":")[2])
 
 
@@ -106,7 +96,7 @@ RULES = (
         "log at most.",
         source="AWS Deep Learning AMI release notes; EKS User Guide, ml-eks-optimized-ami.html; azure-compute-docs, "
         "azure-hpc-vm-images.md",
-        check=_drivers,
+        **for_each_node(_drivers),
         parameters={"images": _IMAGES},
     ),
     Rule(
@@ -115,7 +105,7 @@ RULES = (
         why="A node that replaces a broken one should run the same driver and NCCL plugin as its neighbours. Advisory "
         "by default, because a floating image is a choice that some fleets make on purpose.",
         source="Systems Manager User Guide, parameter versions; virtual-machines/linux/cli-ps-findimage.md",
-        check=_pinned,
+        **for_each_node(_pinned),
         level=EnforcementLevel.ADVISORY,
     ),
 )

@@ -6,34 +6,34 @@ from typing import Any
 
 from gpu_fabric.nccl.hardware import Cloud, NodeSize
 from gpu_fabric.nccl.hardware.interfaces import interfaces
-from gpu_fabric.policy.nodes import UnknownSize, has_public_address, node_of, nodes_in, unversioned
-from gpu_fabric.policy.rule import Parameters, Resource, Rule, Undecided, Verdicts, Violation
-from gpu_fabric.policy.values import UNKNOWN, items, look
+from gpu_fabric.policy.kinds import SINGLE
+from gpu_fabric.policy.nodes import (
+    NETWORK_INTERFACE,
+    Node,
+    for_each_node,
+    has_public_address,
+    known_nodes,
+    unread_nodes,
+)
+from gpu_fabric.policy.resource import Resource, named
+from gpu_fabric.policy.rule import Parameters, Rule, Undecided, Verdicts, Violation
+from gpu_fabric.policy.values import UNKNOWN, any_of, at
 
 _TYPES = ("interface", "efa", "efa-only")
+AZURE_INTERFACE = "azure-native:network:NetworkInterface"
+_ELASTIC = ("aws:ec2/eip:Eip", "aws:ec2/eipAssociation:EipAssociation")
+_ELASTIC_ON = ("instance", "instanceId", "networkInterface", "networkInterfaceId")
 
 
-def _number(value: Any) -> int:
-    return 0 if value is None else int(value)
-
-
-def _layout(resource: Resource, parameters: Parameters) -> Verdicts:
-    node = node_of(resource)
-    if isinstance(node, UnknownSize):
-        yield Undecided(f"the size of {resource.name}")
+def _layout(node: Node, parameters: Parameters) -> Verdicts:
+    if node.size is None:
+        yield Undecided(f"the interfaces of {node.called}: nothing here gives its size")
         return
-    if node is None or node.cloud is not Cloud.AWS or node.size is None:
-        return
-    given = look(resource.props, "networkInterfaces")
-    found = items(given)
-    if given is UNKNOWN or any(
-        UNKNOWN in (look(each, "networkCardIndex"), look(each, "deviceIndex"), look(each, "interfaceType"))
-        for each in found
-    ):
+    if not all(each.known for each in node.interfaces):
         yield Undecided(f"the interfaces of {node.called}")
         return
-    places = [(_number(look(each, "networkCardIndex")), _number(look(each, "deviceIndex"))) for each in found]
-    types = [look(each, "interfaceType") or "interface" for each in found]
+    places = [(each.card, each.device) for each in node.interfaces]
+    types = [each.type for each in node.interfaces]
     problems = [*_illegal(node.size, places, types)]
     if problems:
         yield Violation(
@@ -86,42 +86,61 @@ def _wanted(size: NodeSize) -> str:
 
 def _public(resources: list[Resource], parameters: Parameters) -> Verdicts:
     del parameters
-    by_urn = {each.urn: each for each in resources}
-    do = "leave it out: EC2 refuses a public address on a node with several interfaces"
-    for node in nodes_in(resources):
-        answer = has_public_address(node)
-        attached = [
-            by_urn[urn] for urn in node.resource.references.get("networkProfile", ()) if urn in by_urn
-        ]
-        with_address = [
-            each.name
-            for each in attached
-            if unversioned(each.type) == "azure-native:network:NetworkInterface"
-            and any(
-                look(ip, "publicIPAddress") is not None for ip in items(look(each.props, "ipConfigurations"))
-            )
-        ]
-        if answer is True or with_address:
-            where = f" on {', '.join(with_address)}" if with_address else ""
+    yield from unread_nodes(resources)
+    nodes = known_nodes(resources)
+    for node in nodes:
+        answer, where = _public_address(node, resources)
+        if answer is True:
             yield Violation(
                 f"{node.called} has a public address{where}.",
-                f"{do}; reach nodes through Session Manager."
+                "leave it out: EC2 refuses a public address on a node with several interfaces; reach nodes through "
+                "Session Manager."
                 if node.cloud is Cloud.AWS
                 else "leave it out; reach nodes through Bastion.",
                 node.urn,
             )
         elif answer is UNKNOWN:
             yield Undecided(f"whether {node.called} has a public address")
-    nodes = {node.urn: node for node in nodes_in(resources)}
+    yield from _elastic(resources, nodes)
+
+
+def _public_address(node: Node, resources: list[Resource]) -> tuple[Any, str]:
+    """Whether the node has one, and on which interface of its own."""
+    own = has_public_address(node)
+    if node.cloud is Cloud.AWS or own is True:
+        return own, ""
+    attached = named(node.resource, ("networkProfile.networkInterfaces.*.id",), (AZURE_INTERFACE,), resources)
+    with_address = [
+        each.name
+        for each in attached.resources
+        if any_of(
+            UNKNOWN if address is UNKNOWN else True
+            for address in at(each.props, "ipConfigurations.*.publicIPAddress")
+        )
+    ]
+    if with_address:
+        return True, f" on {', '.join(with_address)}"
+    return (UNKNOWN if attached.others else own), ""
+
+
+def _elastic(resources: list[Resource], nodes: list[Node]) -> Verdicts:
+    """Elastic addresses, which go to a machine or to a network interface of its own."""
+    by_urn: dict[str, Node] = {}
+    for node in nodes:
+        by_urn |= {each.urn: node for each in (node.resource, *node.attached.resources)}
     for resource in resources:
-        if resource.type in ("aws:ec2/eip:Eip", "aws:ec2/eipAssociation:EipAssociation"):
-            for urn in (*resource.references.get("instance", ()), *resource.references.get("instanceId", ())):
-                if urn in nodes:
-                    yield Violation(
-                        f"{resource.name} gives {nodes[urn].called} a public address.",
-                        "remove it; reach nodes through Session Manager.",
-                        resource.urn,
-                    )
+        if resource.kind not in _ELASTIC:
+            continue
+        given = named(resource, _ELASTIC_ON, (*SINGLE, NETWORK_INTERFACE), resources)
+        for each in given.resources:
+            if each.urn in by_urn:
+                yield Violation(
+                    f"{resource.name} gives {by_urn[each.urn].called} a public address.",
+                    "remove it; reach nodes through Session Manager.",
+                    resource.urn,
+                )
+        if given.others and any(node.resource.kind in SINGLE and node.cloud is Cloud.AWS for node in nodes):
+            yield Undecided(f"whether {resource.name} gives a node a public address")
 
 
 RULES = (
@@ -131,7 +150,7 @@ RULES = (
         why="EC2 refuses a layout that the size does not have, minutes after the deployment began. A layout with too "
         "few EFA interfaces starts, and halves the bandwidth without a message.",
         source="EC2 User Guide, efa-acc-inst-types.html",
-        check=_layout,
+        **for_each_node(_layout, Cloud.AWS),
         parameters={
             "requireAllEfa": {
                 "type": "boolean",

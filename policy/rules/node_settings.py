@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -11,16 +13,18 @@ from gpu_fabric.nccl.environment import situation_of
 from gpu_fabric.nccl.findings import Level
 from gpu_fabric.nccl.lint.check import diagnose
 from gpu_fabric.nccl.lint.diagnosis import Diagnosis
-from gpu_fabric.nccl.lint.sources import is_topology, read_source
-from gpu_fabric.policy.nodes import Node, UnknownSize, node_of
-from gpu_fabric.policy.rule import Parameters, Resource, Rule, Undecided, Verdicts, Violation
+from gpu_fabric.nccl.lint.sources import is_topology, other_language, read_source
+from gpu_fabric.nccl.paths import DIRECTORY, LIBRARY
+from gpu_fabric.policy.nodes import Node, for_each_node
+from gpu_fabric.policy.rule import Parameters, Rule, Undecided, Verdicts, Violation
 from gpu_fabric.policy.user_data import Part, UnreadableError, parts
 from gpu_fabric.policy.values import UNKNOWN
 
 SOCKET_NAMES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "UCX_NET_DEVICES")
 _CONCERNS_NCCL = re.compile(r"\b(?:NCCL|FI|UCX|OFI_NCCL|RDMAV|GLOO|TP|MELLANOX)_[A-Z]")
-#: Source text that names variables without setting them for a job.
-_PROGRAMS = (".py", ".json", ".service")
+#: Our own programs on a node: they name variables to look at them.
+_OURS = (f"{LIBRARY}/", f"{DIRECTORY}/setup.json")
+_UNIT = re.compile(r"\.service$|\.service\.d/[^/]+\.conf$")
 
 _BAKED: Any = {
     "type": "array",
@@ -30,35 +34,70 @@ _BAKED: Any = {
 }
 
 
-def _read(resource: Resource) -> tuple[Node, list[Part]] | Undecided | Violation | None:
-    """The node that `resource` describes with the parts of its user data; else what is to be said instead."""
-    node = node_of(resource)
-    if isinstance(node, UnknownSize):
-        return Undecided(f"the size of {resource.name}")
-    if node is None:
-        return None
+@dataclass(frozen=True)
+class Settings:
+    """What a node's user data sets, as lint reads it."""
+
+    parts: tuple[Part, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """Path → text of the files that may set variables of NCCL."""
+    unread: tuple[str, ...] = ()
+    """What cannot be read, and why."""
+
+
+def _read(node: Node) -> Settings | Violation:
+    """The settings in the user data of a node; what is to be said instead where no node could read it."""
     if node.user_data is UNKNOWN:
-        return Undecided(f"the user data of {node.called}")
+        return Settings(unread=(f"the user data of {node.called}",))
     try:
-        return node, parts(node.user_data) if node.user_data else []
+        found = parts(node.user_data) if node.user_data else ()
     except UnreadableError as error:
         return Violation(
             f"The user data of {node.called} cannot be read: {error}.", "give text that cloud-init reads."
         )
+    unread = [f"{part.path} of {node.called}: {part.unread}" for part in found if part.unread]
+    texts: dict[str, str] = {}
+    for part in found:
+        if part.path.startswith(_OURS) or not (
+            is_topology(part.path, part.text) or _CONCERNS_NCCL.search(part.text)
+        ):
+            continue
+        language = None if is_topology(part.path, part.text) else other_language(part.path, part.text)
+        if language is not None:
+            unread.append(
+                f"what {part.path} of {node.called} sets: it is `{language}`, which lint does not read"
+            )
+        else:
+            text = _unit_as_shell(part.text) if _UNIT.search(part.path) else part.text
+            # Two parts may have one name, and both run.
+            texts[part.path] = f"{texts[part.path]}\n{text}" if part.path in texts else text
+    return Settings(found, texts, tuple(unread))
 
 
-def _diagnoses(node: Node, found: list[Part]) -> Iterator[Diagnosis]:
-    texts = {
-        part.path: part.text
-        for part in found
-        if not part.path.endswith(_PROGRAMS)
-        and (is_topology(part.path, part.text) or _CONCERNS_NCCL.search(part.text))
-    }
+def _unit_as_shell(text: str) -> str:
+    """The `Environment=` lines of a systemd unit as assignments of a shell, line by line (systemd.exec(5))."""
+    return "".join(f"{_unit_line(line)}\n" for line in text.splitlines())
+
+
+def _unit_line(line: str) -> str:
+    key, _, value = line.strip().partition("=")
+    if key.strip() != "Environment":
+        return ""
+    try:
+        words = shlex.split(value)
+    except ValueError:
+        return ""
+    return "; ".join(
+        f"export {name}={shlex.quote(given)}" for name, _, given in (w.partition("=") for w in words)
+    )
+
+
+def _diagnoses(node: Node, found: Settings) -> list[Diagnosis]:
     situation = None if node.size is None else situation_of(node.size)
-    yield from diagnose(texts, situation=situation, size=node.size)
+    return [*diagnose(found.texts, situation=situation, size=node.size)]
 
 
-def _violations(node: Node, found: list[Part], wanted: Any) -> Verdicts:
+def _violations(node: Node, found: Settings, wanted: Any) -> Verdicts:
     for diagnosis in _diagnoses(node, found):
         finding = diagnosis.finding
         if wanted(diagnosis):
@@ -71,60 +110,71 @@ def _about_sockets(diagnosis: Diagnosis) -> bool:
     return bool(set(SOCKET_NAMES).intersection(diagnosis.names))
 
 
-def _gpudirect(resource: Resource, parameters: Parameters) -> Verdicts:
-    read = _read(resource)
-    if isinstance(read, Undecided | Violation):
-        yield read
-    elif read is not None:
-        worst = {"error": (Level.ERROR,), "warning": (Level.ERROR, Level.WARNING)}[parameters["failOn"]]
-        ignored = parameters["ignore"]
-        yield from _violations(
-            *read,
-            lambda one: (
-                one.finding.level in worst and one.finding.code not in ignored and not _about_sockets(one)
+def _gpudirect(node: Node, parameters: Parameters) -> Verdicts:
+    found = _read(node)
+    if isinstance(found, Violation):
+        yield found
+        return
+    worst = {"error": (Level.ERROR,), "warning": (Level.ERROR, Level.WARNING)}[parameters["failOn"]]
+    ignored = parameters["ignore"]
+    yield from _violations(
+        node,
+        found,
+        lambda one: (
+            one.finding.level in worst and one.finding.code not in ignored and not _about_sockets(one)
+        ),
+    )
+    yield from map(Undecided, found.unread)
+
+
+def _sockets(node: Node, parameters: Parameters) -> Verdicts:
+    found = _read(node)
+    if isinstance(found, Violation):
+        return  # gpudirect says what cannot be read
+    yield from _violations(node, found, lambda one: _about_sockets(one) and one.finding.level is Level.ERROR)
+    set_here = {
+        assignment.name
+        for path, text in found.texts.items()
+        if not is_topology(path, text)
+        for assignment in read_source(path, text).assignments
+    }
+    missing = [name for name in parameters["variables"] if name not in set_here]
+    if missing and not _in_image(node, parameters["images"]):
+        yield from _lacking(
+            found,
+            Violation(
+                f"{node.called} has several network interfaces, and its user data does not set {', '.join(missing)}: "
+                "ranks may meet on an interface that the others cannot reach.",
+                f"set {missing[0]} in the file that NCCL reads (`gpu-fabric environment` writes it), or list the image "
+                "that brings it in the rule's parameter `images`.",
             ),
         )
 
 
-def _sockets(resource: Resource, parameters: Parameters) -> Verdicts:
-    read = _read(resource)
-    if isinstance(read, Undecided):
-        yield read
-    if read is None or isinstance(read, Undecided | Violation):
-        return  # gpudirect says what cannot be read
-    node, found = read
-    yield from _violations(node, found, lambda one: _about_sockets(one) and one.finding.level is Level.ERROR)
-    set_here = {
-        assignment.name
-        for part in found
-        if not part.path.endswith(_PROGRAMS) and _CONCERNS_NCCL.search(part.text)
-        for assignment in read_source(part.path, part.text).assignments
-    }
-    missing = [name for name in parameters["variables"] if name not in set_here]
-    if missing and not _in_image(node, parameters["images"]):
-        yield Violation(
-            f"{node.called} has several network interfaces, and its user data does not set {', '.join(missing)}: ranks "
-            "may meet on an interface that the others cannot reach.",
-            f"set {missing[0]} in the file that NCCL reads (`gpu-fabric environment` writes it), or list the image "
-            "that brings it in the rule's parameter `images`.",
-        )
+def _lacking(found: Settings, violation: Violation) -> Verdicts:
+    """The violation; undecided where what is lacking may be in a part that cannot be read."""
+    if found.unread:
+        yield from map(Undecided, found.unread)
+    else:
+        yield violation
 
 
-def _preflight(resource: Resource, parameters: Parameters) -> Verdicts:
-    read = _read(resource)
-    if isinstance(read, Undecided):
-        yield read
-    if read is None or isinstance(read, Undecided | Violation):
+def _preflight(node: Node, parameters: Parameters) -> Verdicts:
+    found = _read(node)
+    if isinstance(found, Violation):
         return
-    node, found = read
     markers = parameters["markers"]
-    if any(marker in part.path or marker in part.text for part in found for marker in markers):
+    if any(marker in part.path or marker in part.text for part in found.parts for marker in markers):
         return
     if not _in_image(node, parameters["images"]):
-        yield Violation(
-            f"{node.called} installs no gate before the first job: its user data holds none of {', '.join(markers)}.",
-            "install one (the node files of this library bring gpu-fabric-ready.service), or name yours in the rule's "
-            "parameter `markers`.",
+        yield from _lacking(
+            found,
+            Violation(
+                f"{node.called} installs no gate before the first job: its user data holds none of "
+                f"{', '.join(markers)}.",
+                "install one (the node files of this library bring gpu-fabric-ready.service), or name yours in the "
+                "rule's parameter `markers`.",
+            ),
         )
 
 
@@ -141,7 +191,7 @@ RULES = (
         why="User data and custom data are unpacked (base64, gzip, MIME parts, cloud-config) and every environment and "
         "topology file in them goes through `gpu-fabric lint` for the node's size.",
         source="docs/lint.md",
-        check=_gpudirect,
+        **for_each_node(_gpudirect),
         parameters={
             "failOn": {
                 "type": "string",
@@ -163,7 +213,7 @@ RULES = (
         why="A node with EFA, InfiniBand or containers has several interfaces, and NCCL's own choice may be one that "
         "other nodes cannot reach. A name that no interface of the size has ends the job.",
         source="NCCL user guide, env.html, NCCL_SOCKET_IFNAME",
-        check=_sockets,
+        **for_each_node(_sockets),
         parameters={
             "variables": {
                 "type": "array",
@@ -180,7 +230,7 @@ RULES = (
         why="One node with a missing driver slows or stops the whole job. A gate that runs at boot finds it before the "
         "job does.",
         source="docs/entrypoint.md",
-        check=_preflight,
+        **for_each_node(_preflight),
         parameters={
             "markers": {
                 "type": "array",

@@ -2,46 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpu_fabric.nccl.hardware import Cloud
 from gpu_fabric.nccl.paths import LIBRARY
-from gpu_fabric.policy.nodes import Node, nodes_in, unversioned
-from gpu_fabric.policy.rule import Parameters, Resource, Rule, Undecided, Verdicts, Violation
+from gpu_fabric.policy.kinds import KINDS
+from gpu_fabric.policy.nodes import Node, Unread, known_nodes, nodes_in, unread_nodes
+from gpu_fabric.policy.resource import Resource, named
+from gpu_fabric.policy.rule import Parameters, Rule, Undecided, Verdicts, Violation
 from gpu_fabric.policy.user_data import UnreadableError, parts
-from gpu_fabric.policy.values import UNKNOWN, Network, items, look, network, overlap
+from gpu_fabric.policy.values import UNKNOWN, Network, at, look, network, number, overlap, text
 
 CIRCUIT_MTU = 1500
 """ExpressRoute carries no more (azure-docs, expressroute-faqs.md)."""
 
 VPC, VIRTUAL_NETWORK = "aws:ec2/vpc:Vpc", "azure-native:network:VirtualNetwork"
+SUBNET = "azure-native:network:Subnet"
 _EXPRESSROUTE = ("azure-native:network:ExpressRouteCircuit", "azure-native:network:ExpressRouteConnection")
 _AZURE_CONNECTION = "azure-native:network:VirtualNetworkGatewayConnection"
 _VPN = ("aws:ec2/vpnConnection:VpnConnection", "azure-native:network:VpnConnection")
 #: The program that a node gets only where it has routes to make (nccl/bootstrap).
 _ROUTES_STEP = f"{LIBRARY}/routes.py"
 _RDMA = network("172.16.0.0/16")
-_INTERNET = ("aws:ec2/internetGateway:InternetGateway", "aws:ec2/natGateway:NatGateway")
+_INTERNET = (
+    "aws:ec2/internetGateway:InternetGateway",
+    "aws:ec2/natGateway:NatGateway",
+    "aws:ec2/egressOnlyInternetGateway:EgressOnlyInternetGateway",
+)
+#: Everything that a route of a table made here may lead to.
+_ALL_GATEWAYS = (
+    *_INTERNET,
+    "aws:ec2/vpnGateway:VpnGateway",
+    "aws:ec2/carrierGateway:CarrierGateway",
+    "aws:ec2/localGateway:LocalGateway",
+    "aws:ec2/vpcEndpoint:VpcEndpoint",
+)
+_GATEWAYS = ("gatewayId", "natGatewayId", "egressOnlyGatewayId")
+#: Type → cloud, and where its routes are: the resource itself, or a list inside.
+_ROUTES = {
+    "aws:ec2/route:Route": (Cloud.AWS, ""),
+    "aws:ec2/routeTable:RouteTable": (Cloud.AWS, "routes.*"),
+    "aws:ec2/defaultRouteTable:DefaultRouteTable": (Cloud.AWS, "routes.*"),
+    "azure-native:network:Route": (Cloud.AZURE, ""),
+    "azure-native:network:RouteTable": (Cloud.AZURE, "routes.*"),
+}
+_TARGETS = ("destinationCidrBlock", "destinationIpv6CidrBlock", "cidrBlock", "ipv6CidrBlock", "addressPrefix")
+#: Networks → where their address blocks are. A subnet lies inside its network, which may not be in the stack.
+_BLOCKS = {
+    VPC: ("cidrBlock",),
+    "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": ("cidrBlock",),
+    VIRTUAL_NETWORK: ("addressSpace.addressPrefixes.*",),
+    SUBNET: ("addressPrefix", "addressPrefixes.*"),
+}
+_AWS_NETWORKS = (VPC, "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation")
+_AZURE_NETWORKS = (VIRTUAL_NETWORK, SUBNET)
 
 
-def blocks(resources: list[Resource], type_: str) -> list[tuple[Resource, Network | None]]:
-    """Address blocks of the networks of a type; None for one that is not known at preview."""
-    found: list[tuple[Resource, Network | None]] = []
-    for resource in resources:
-        if unversioned(resource.type) == type_:
-            if type_ == VPC:
-                given = [look(resource.props, "cidrBlock")]
-            else:
-                prefixes = look(resource.props, "addressSpace", "addressPrefixes")
-                given = [UNKNOWN] if prefixes is UNKNOWN else items(prefixes)
-            found += [(resource, network(each)) for each in given if each is not None]
-    return found
+def blocks(resources: list[Resource], kinds: Sequence[str]) -> list[tuple[Resource, Network | None]]:
+    """Address blocks of the networks of these types; None for one that is not known at preview."""
+    return [
+        (resource, network(value))
+        for resource in resources
+        if resource.kind in kinds
+        for path in _BLOCKS[resource.kind]
+        for value in at(resource.props, path)
+        if value != ""
+    ]
 
 
 def _check(resources: list[Resource], parameters: Parameters) -> Verdicts:
-    nodes = [*nodes_in(resources)]
-    if len({node.cloud for node in nodes}) < 2 or parameters["separateClouds"]:
+    if parameters["separateClouds"]:
+        return
+    nodes = known_nodes(resources)
+    unread = [node for node in nodes_in(resources) if isinstance(node, Unread)]
+    clouds = {node.cloud for node in nodes} | {KINDS[node.resource.kind].cloud for node in unread}
+    if len(clouds) < 2:
+        return
+    if len({node.cloud for node in nodes}) < 2:
+        yield from (Undecided(node.what) for node in unread)
         return
     if parameters["requireCircuit"] or _joined(resources, nodes):
         yield from _circuits(resources)
@@ -73,11 +112,7 @@ def _has_direct_connect(resources: list[Resource]) -> bool:
 
 def _has_expressroute(resources: list[Resource]) -> bool:
     return any(
-        unversioned(each.type) in _EXPRESSROUTE
-        or (
-            unversioned(each.type) == _AZURE_CONNECTION
-            and look(each.props, "connectionType") == "ExpressRoute"
-        )
+        each.kind in _EXPRESSROUTE or (each.kind == _AZURE_CONNECTION and _connection(each) == "expressroute")
         for each in resources
     )
 
@@ -107,14 +142,14 @@ def _circuits(resources: list[Resource]) -> Verdicts:
 
 def _virtual_interfaces(resources: list[Resource]) -> Verdicts:
     for resource in resources:
-        mtu = look(resource.props, "mtu")
+        mtu = number(look(resource.props, "mtu"))
         if not resource.type.startswith("aws:directconnect/") or mtu is None:
             continue
         if mtu is UNKNOWN:
             yield Undecided(f"the MTU of {resource.name}")
-        elif int(mtu) != CIRCUIT_MTU:
+        elif mtu != CIRCUIT_MTU:
             yield Violation(
-                f"{resource.name} has an MTU of {int(mtu)}, and ExpressRoute carries {CIRCUIT_MTU}: large packets "
+                f"{resource.name} has an MTU of {mtu}, and ExpressRoute carries {CIRCUIT_MTU}: large packets "
                 "vanish between the clouds and bulk transfers hang.",
                 f"set its MTU to {CIRCUIT_MTU}.",
                 resource.urn,
@@ -123,11 +158,14 @@ def _virtual_interfaces(resources: list[Resource]) -> Verdicts:
 
 def _vpns(resources: list[Resource]) -> Iterator[Resource]:
     for resource in resources:
-        type_ = unversioned(resource.type)
-        if type_ in _VPN or (
-            type_ == _AZURE_CONNECTION and look(resource.props, "connectionType") == "IPsec"
-        ):
+        if resource.kind in _VPN or (resource.kind == _AZURE_CONNECTION and _connection(resource) == "ipsec"):
             yield resource
+
+
+def _connection(resource: Resource) -> str:
+    """The kind of a connection of an Azure gateway, in lower case: Azure takes any."""
+    kind = look(resource.props, "connectionType")
+    return kind.lower() if isinstance(kind, str) else ""
 
 
 def _vpn(resources: list[Resource]) -> Verdicts:
@@ -140,41 +178,67 @@ def _vpn(resources: list[Resource]) -> Verdicts:
 
 
 def _internet_routes(resources: list[Resource]) -> Verdicts:
-    types = {each.urn: each.type for each in resources}
     there = {
-        Cloud.AWS: [block for _, block in blocks(resources, VIRTUAL_NETWORK) if block],
-        Cloud.AZURE: [block for _, block in blocks(resources, VPC) if block],
+        Cloud.AWS: [block for _, block in blocks(resources, _AZURE_NETWORKS) if block],
+        Cloud.AZURE: [block for _, block in blocks(resources, _AWS_NETWORKS) if block],
     }
     for resource in resources:
-        type_ = unversioned(resource.type)
-        if type_ == "aws:ec2/route:Route":
-            gateways = [
-                types.get(urn)
-                for name in ("gatewayId", "natGatewayId")
-                for urn in resource.references.get(name, ())
-            ]
-            by_id = str(look(resource.props, "gatewayId") or look(resource.props, "natGatewayId") or "")
-            public = any(gateway in _INTERNET for gateway in gateways) or by_id.startswith(("igw-", "nat-"))
-            cloud, target = Cloud.AWS, look(resource.props, "destinationCidrBlock")
-        elif type_ == "azure-native:network:Route":
-            public = look(resource.props, "nextHopType") == "Internet"
-            cloud, target = Cloud.AZURE, look(resource.props, "addressPrefix")
-        else:
+        if resource.kind in _ROUTES:
+            cloud, path = _ROUTES[resource.kind]
+            for route in at(resource.props, path):
+                yield from _route(resource, route, cloud, there[cloud], resources)
+
+
+def _route(
+    resource: Resource, route: Any, cloud: Cloud, there: list[Network], resources: list[Resource]
+) -> Verdicts:
+    targets = [value for path in _TARGETS for value in at(route, path) if value != ""]
+    public = _to_internet(resource, route, cloud, resources)
+    if public is False or not there:
+        return
+    if any(not isinstance(target, str) for target in targets) or route is UNKNOWN:
+        yield Undecided(f"the routes of {resource.name}")
+        return
+    for block in map(network, targets):
+        if block is None or block.prefixlen == 0:
             continue
-        block = network(target)
-        if public and block is not None and block.prefixlen > 0:
-            for other in there[cloud]:
-                if overlap(block, other):
-                    yield Violation(
-                        f"{resource.name} sends {block}, which is the other cloud's {other}, to the internet.",
-                        "route it to the private gateway.",
-                        resource.urn,
-                    )
+        for other in there:
+            if not overlap(block, other):
+                continue
+            if public is UNKNOWN:
+                yield Undecided(f"where {resource.name} sends {block}, which is the other cloud's {other}")
+            else:
+                yield Violation(
+                    f"{resource.name} sends {block}, which is the other cloud's {other}, to the internet.",
+                    "route it to the private gateway.",
+                    resource.urn,
+                )
+
+
+def _to_internet(resource: Resource, route: Any, cloud: Cloud, resources: list[Resource]) -> Any:
+    """True, False or UNKNOWN: whether a route leads to the internet."""
+    if route is UNKNOWN:
+        return UNKNOWN
+    if cloud is Cloud.AZURE:
+        hop = text(look(route, "nextHopType"))
+        return hop if hop is UNKNOWN else hop is not None and hop.lower() == "internet"
+    gateways = [value for key in _GATEWAYS for value in at(route, key) if value != ""]
+    by_id = [value for value in gateways if isinstance(value, str)]
+    if any(value.startswith(("igw-", "nat-", "eigw-")) for value in by_id):
+        return True
+    if len(by_id) == len(gateways):
+        return bool(named(resource, _GATEWAYS, _INTERNET, resources).resources) if gateways else False
+    # The gateway is made by this stack. A table with routes inside names the sources of all of them together.
+    sources = {urn for name in (*_GATEWAYS, "routes") for urn in resource.references.get(name, ())}
+    kinds = {each.kind for each in resources if each.urn in sources and each.kind in _ALL_GATEWAYS}
+    if not kinds:
+        return UNKNOWN
+    return UNKNOWN if kinds - set(_INTERNET) and kinds & set(_INTERNET) else bool(kinds & set(_INTERNET))
 
 
 def _overlaps(resources: list[Resource]) -> Verdicts:
-    for mine, one in blocks(resources, VPC):
-        for theirs, other in blocks(resources, VIRTUAL_NETWORK):
+    for mine, one in blocks(resources, _AWS_NETWORKS):
+        for theirs, other in blocks(resources, (VIRTUAL_NETWORK,)):
             if one is None or other is None:
                 yield Undecided(f"the address block of {(mine if one is None else theirs).name}")
             elif overlap(one, other):
@@ -187,19 +251,19 @@ def _overlaps(resources: list[Resource]) -> Verdicts:
 
 def _rdma(resources: list[Resource], parameters: Parameters) -> Verdicts:
     del parameters
-    if not any(node.cloud is Cloud.AZURE for node in nodes_in(resources)):
+    if not any(node.cloud is Cloud.AZURE for node in known_nodes(resources)):
+        yield from unread_nodes(resources, Cloud.AZURE)
         return
-    for type_ in (VIRTUAL_NETWORK, VPC):
-        for resource, block in blocks(resources, type_):
-            if block is None:
-                yield Undecided(f"the address block of {resource.name}")
-            elif _RDMA is not None and overlap(block, _RDMA):
-                yield Violation(
-                    f"{resource.name} has {block}, which overlaps {_RDMA}: the RDMA network owns it on every "
-                    "InfiniBand node, so no node could reach this network.",
-                    "give another block, such as 10.200.0.0/16.",
-                    resource.urn,
-                )
+    for resource, block in blocks(resources, (*_AZURE_NETWORKS, *_AWS_NETWORKS)):
+        if block is None:
+            yield Undecided(f"the address block of {resource.name}")
+        elif _RDMA is not None and overlap(block, _RDMA):
+            yield Violation(
+                f"{resource.name} has {block}, which overlaps {_RDMA}: the RDMA network owns it on every "
+                "InfiniBand node, so no node could reach this network.",
+                "give another block, such as 10.200.0.0/16.",
+                resource.urn,
+            )
 
 
 _FLAG: dict[str, Any] = {"type": "boolean", "default": False}

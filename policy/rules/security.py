@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from gpu_fabric.nccl.hardware import Cloud
-from gpu_fabric.policy.nodes import LAUNCH_TEMPLATE, Node, UnknownSize, node_of, nodes_in, unversioned
-from gpu_fabric.policy.rule import Parameters, Resource, Rule, Undecided, Verdicts, Violation
-from gpu_fabric.policy.values import UNKNOWN, items, look, truth
+from gpu_fabric.policy.nodes import Node, for_each_node, known_nodes, unread_nodes
+from gpu_fabric.policy.resource import Named, Resource, named
+from gpu_fabric.policy.rule import Parameters, Rule, Undecided, Verdicts, Violation
+from gpu_fabric.policy.values import UNKNOWN, any_of, at, first, look, network, number, text, truth
 
 SECURITY_GROUP = "aws:ec2/securityGroup:SecurityGroup"
 _RULE = "aws:ec2/securityGroupRule:SecurityGroupRule"
@@ -17,35 +18,50 @@ _VPC_RULES = {
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": "ingress",
     "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule": "egress",
 }
-_ANYWHERE = ("0.0.0.0/0", "::/0")
-_AZURE_ANYWHERE = ("*", "internet", "any", *_ANYWHERE)
+_AZURE_RULE, _AZURE_GROUP = "azure-native:network:SecurityRule", "azure-native:network:NetworkSecurityGroup"
+_GROUPS = (SECURITY_GROUP, "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup")
+#: Type → where it keeps the rules of those who come in.
+_INLINE = {**dict.fromkeys(_GROUPS, "ingress.*"), _AZURE_GROUP: "securityRules.*"}
+#: Types that are one such rule.
+_OWN = ("aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule", _RULE, _AZURE_RULE)
+_BLOCKS = ("cidrIpv4", "cidrIpv6", "cidrBlocks.*", "ipv6CidrBlocks.*")
+_AZURE_SOURCES = ("sourceAddressPrefix", "sourceAddressPrefixes.*")
+_AZURE_PORTS = ("destinationPortRange", "destinationPortRanges.*")
+_AZURE_ANYWHERE = ("*", "internet", "any", "0.0.0.0/0", "::/0")
+_WIDEST = 3
+"""Bits of a block; no organisation has one as wide (2000::/3 is the whole IPv6 internet)."""
 
 
 def _efa_self(resources: list[Resource], parameters: Parameters) -> Verdicts:
     del parameters
-    groups = {each.urn: each for each in resources if each.type == SECURITY_GROUP}
-    by_id = {each.id: urn for urn, each in groups.items() if each.id}
-    asked: dict[str, list[str]] = {}
-    for node in nodes_in(resources):
+    yield from unread_nodes(resources, Cloud.AWS)
+    asked: dict[str, tuple[Resource, dict[str, Any], list[str]]] = {}
+    for node in known_nodes(resources):
         if node.cloud is not Cloud.AWS:
             continue
-        here = {urn for urn in _group_urns(node, by_id) if urn in groups}
-        if here:
-            if not any(_missing(groups[urn], resources) == [] for urn in here):
-                for urn in sorted(here):
-                    asked.setdefault(urn, []).append(node.called)
-        elif _named_groups(node):
-            yield Undecided(f"the rules of the security groups of {node.called}: they are not in this stack")
-        else:
+        groups = _groups(node, resources)
+        states = [_lets(group, resources) for group in groups.resources]
+        if any(all(answer is True for answer in state.values()) for state in states):
+            continue
+        if groups.others:
+            yield Undecided(
+                f"the rules of the security groups of {node.called}: they are not in this stack, or not known yet"
+            )
+        elif not groups.resources:
             yield Violation(
                 f"{node.called} names no security group: EFA traffic does not pass a VPC's default rules for others.",
                 "give it a group with ingress and egress that name the group itself.",
                 node.urn,
             )
-    for urn, names in asked.items():
-        missing = _missing(groups[urn], resources)
+        elif any(False not in state.values() for state in states):
+            yield Undecided(f"the rules of the security groups of {node.called}")
+        else:
+            for group, state in zip(groups.resources, states, strict=True):
+                asked.setdefault(group.urn, (group, state, []))[2].append(node.called)
+    for urn, (group, state, names) in asked.items():
+        missing = [direction for direction, answer in state.items() if answer is False]
         yield Violation(
-            f"{groups[urn].name}, the security group of {', '.join(names)}, lets no EFA traffic through: it has no "
+            f"{group.name}, the security group of {', '.join(names)}, lets no EFA traffic through: it has no "
             f"{' and no '.join(missing)} rule for all protocols that names the group itself. A rule by address block "
             "does not match EFA.",
             'add both, with ip_protocol "-1" and the group\'s own id as referenced group.',
@@ -53,156 +69,189 @@ def _efa_self(resources: list[Resource], parameters: Parameters) -> Verdicts:
         )
 
 
-def _named_groups(node: Node) -> bool:
-    props = node.resource.props
-    given = [look(props, "vpcSecurityGroupIds"), *(look(each, "securityGroups") for each in node.interfaces)]
-    return any(value is UNKNOWN or items(value) for value in given)
+def _groups(node: Node, resources: list[Resource]) -> Named:
+    """The security groups of a node, its network interfaces' own ones too."""
+    found = node.named(lambda kind: kind.groups, _GROUPS, resources)
+    if not node.attached.resources and not node.attached.others:
+        return found
+    # A machine whose interfaces stand for themselves has the groups of these.
+    more = [named(each, ("securityGroups.*",), _GROUPS, resources) for each in node.attached.resources]
+    by_urn = {each.urn: each for one in (found, *more) for each in one.resources}
+    return Named(
+        tuple(by_urn.values()), found.others or node.attached.others or any(one.others for one in more)
+    )
 
 
-def _group_urns(node: Node, by_id: Mapping[str, str]) -> Iterator[str]:
-    for name in ("networkInterfaces", "vpcSecurityGroupIds"):
-        yield from node.resource.references.get(name, ())
-    props = node.resource.props
-    for value in (
-        look(props, "vpcSecurityGroupIds"),
-        *(look(one, "securityGroups") for one in node.interfaces),
-    ):
-        yield from (by_id[each] for each in items(value) if isinstance(each, str) and each in by_id)
-
-
-def _missing(group: Resource, resources: list[Resource]) -> list[str]:
-    """Directions without a rule for all protocols that names the group itself."""
-    there = set()
-    for direction in ("ingress", "egress"):
-        for rule in items(look(group.props, direction)):
-            if _all_protocols(look(rule, "protocol")) and truth(look(rule, "self")) is True:
-                there.add(direction)
+def _lets(group: Resource, resources: list[Resource]) -> dict[str, Any]:
+    """Direction → whether a rule for all protocols names the group itself: True, False or UNKNOWN."""
+    found: dict[str, list[Any]] = {"ingress": [], "egress": []}
+    for direction, answers in found.items():
+        for rule in at(group.props, f"{direction}.*"):
+            answers.append(
+                UNKNOWN
+                if rule is UNKNOWN
+                else _both(_all_protocols(look(rule, "protocol")), truth(look(rule, "self")))
+            )
     for rule in resources:
-        if rule.type in _VPC_RULES:
-            direction, protocol = _VPC_RULES[rule.type], look(rule.props, "ipProtocol")
-            own = _is(rule, "securityGroupId", group) and _is(rule, "referencedSecurityGroupId", group)
-        elif rule.type == _RULE:
-            direction, protocol = look(rule.props, "type"), look(rule.props, "protocol")
-            own = _is(rule, "securityGroupId", group) and (
-                truth(look(rule.props, "self")) is True or _is(rule, "sourceSecurityGroupId", group)
+        if rule.kind in _VPC_RULES:
+            direction, protocol = _VPC_RULES[rule.kind], look(rule.props, "ipProtocol")
+            itself = _is(rule, "referencedSecurityGroupId", group)
+        elif rule.kind == _RULE:
+            direction, protocol = text(look(rule.props, "type")), look(rule.props, "protocol")
+            itself = any_of(
+                (truth(look(rule.props, "self")), _is(rule, "sourceSecurityGroupId", group)),
             )
         else:
             continue
-        if own and _all_protocols(protocol):
-            there.add(direction)
-    return [direction for direction in ("ingress", "egress") if direction not in there]
+        if _is(rule, "securityGroupId", group) and itself is not False:
+            answer = _both(_all_protocols(protocol), itself)
+            for each in found if direction is UNKNOWN else (direction,):
+                found.setdefault(each, []).append(UNKNOWN if direction is UNKNOWN else answer)
+    return {direction: any_of(found[direction]) for direction in ("ingress", "egress")}
+
+
+def _both(one: Any, other: Any) -> Any:
+    return False if False in (one, other) else UNKNOWN if UNKNOWN in (one, other) else True
 
 
 def _is(rule: Resource, name: str, group: Resource) -> bool:
-    if group.urn in rule.references.get(name, ()):
-        return True
-    return group.id is not None and look(rule.props, name) == group.id
+    return any(each.urn == group.urn for each in named(rule, (name,), _GROUPS, [group]).resources)
 
 
-def _all_protocols(value: Any) -> bool:
-    return value is UNKNOWN or str(value).lower() in ("-1", "all")
+def _all_protocols(value: Any) -> Any:
+    """True, False or UNKNOWN: whether a rule is for every protocol."""
+    if isinstance(value, str | int | float):
+        return str(value).lower() in ("-1", "-1.0", "all")
+    return False if value is None else UNKNOWN
 
 
 def _open(resource: Resource, parameters: Parameters) -> Verdicts:
-    allowed = {int(port) for port in parameters["allowedPorts"]}
+    allowed = [number(port) for port in parameters["allowedPorts"]]
     for where, ports in _opened(resource):
-        if ports is UNKNOWN:
+        if where is UNKNOWN and _within(ports, allowed) is not True:
+            yield Undecided(f"whom {resource.name} lets in")
+        elif where is UNKNOWN or _within(ports, allowed) is True:
+            continue
+        elif ports is UNKNOWN:
             yield Undecided(f"the ports that {resource.name} opens")
-        elif ports is None or not set(ports) <= allowed:
+        else:
             yield Violation(
                 f"{resource.name} lets {where} in"
-                + (" on every port." if ports is None else f" on port {_ports(ports)}."),
+                + (" on every port." if ports is None else f" on port {', '.join(map(_ports, ports))}."),
                 "name the addresses that need it, or the port in the rule's parameter `allowedPorts`.",
             )
 
 
-def _ports(ports: Any) -> str:
+def _within(ports: Any, allowed: list[Any]) -> bool:
+    """Whether every port is one of those allowed."""
+    if ports is None or ports is UNKNOWN:
+        return False
+    return all(len(each) <= len(allowed) and all(port in allowed for port in each) for each in ports)
+
+
+def _ports(ports: range) -> str:
     return str(ports[0]) if len(ports) == 1 else f"{ports[0]} to {ports[-1]}"
 
 
-def _opened(resource: Resource) -> Iterator[tuple[str, Any]]:
-    """(who comes in, ports) for each rule of the resource that lets everybody in; ports None for all of them."""
-    type_, props = unversioned(resource.type), resource.props
-    rules: list[Any] = []
-    if type_ == SECURITY_GROUP or type_ == "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup":
-        rules = items(look(props, "ingress"))
-    elif _VPC_RULES.get(type_) == "ingress" or (type_ == _RULE and look(props, "type") == "ingress"):
-        rules = [props]
-    for rule in rules:
-        given = [look(rule, "cidrIpv4"), look(rule, "cidrIpv6")]
-        given += [*items(look(rule, "cidrBlocks")), *items(look(rule, "ipv6CidrBlocks"))]
-        for block in given:
-            if block in _ANYWHERE:
-                protocol = look(rule, "protocol") or look(rule, "ipProtocol")
-                ports = (
-                    None if _all_protocols(protocol) else _range(look(rule, "fromPort"), look(rule, "toPort"))
-                )
-                yield str(block), ports
-    if type_ == "azure-native:network:NetworkSecurityGroup":
-        rules = items(look(props, "securityRules"))
-    elif type_ == "azure-native:network:SecurityRule":
-        rules = [props]
-    else:
+def _opened(resource: Resource) -> Iterator[tuple[Any, Any]]:
+    """(who comes in, ports) for each rule that lets everybody in; who is UNKNOWN where that cannot be told.
+
+    Ports are a list of ranges, None for every port, or UNKNOWN.
+    """
+    inline = _INLINE.get(resource.kind)
+    rules = [resource.props] if resource.kind in _OWN else at(resource.props, inline) if inline else []
+    if resource.kind.startswith("azure-native:"):
+        for rule in rules:
+            yield from _azure_opened(rule)
         return
+    if resource.kind == _RULE:
+        direction = text(look(resource.props, "type"))
+        rules = rules if direction == "ingress" else [UNKNOWN] if direction is UNKNOWN else []
     for rule in rules:
-        inbound = look(rule, "direction") == "Inbound" and look(rule, "access") == "Allow"
-        sources = [look(rule, "sourceAddressPrefix"), *items(look(rule, "sourceAddressPrefixes"))]
-        open_to = [each for each in sources if isinstance(each, str) and each.lower() in _AZURE_ANYWHERE]
-        if inbound and open_to:
-            yield open_to[0], _azure_ports(rule)
+        if rule is UNKNOWN:
+            yield UNKNOWN, None
+            continue
+        protocol = first(rule, ("protocol", "ipProtocol"))
+        every = _all_protocols(protocol)
+        ports = [] if every is True else _range(look(rule, "fromPort"), look(rule, "toPort"))
+        for who in _everybody([value for path in _BLOCKS for value in at(rule, path)]):
+            yield who, None if every is True else ports
+
+
+def _azure_opened(rule: Any) -> Iterator[tuple[Any, Any]]:
+    if rule is UNKNOWN:
+        yield UNKNOWN, None
+        return
+    # A rule of its own has these at the top; an ARM-like one under `properties`.
+    direction, access = (text(look(rule, key)) for key in ("direction", "access"))
+    if any(
+        isinstance(value, str) and value.lower() != wanted
+        for value, wanted in ((direction, "inbound"), (access, "allow"))
+    ):
+        return
+    if None in (direction, access):
+        return
+    sources = [value for path in _AZURE_SOURCES for value in at(rule, path)]
+    for who in _everybody(sources):
+        yield (UNKNOWN if UNKNOWN in (direction, access) else who), _azure_ports(rule)
+
+
+def _everybody(sources: list[Any]) -> Iterator[Any]:
+    """Each source that is everybody, and UNKNOWN once where one cannot be read.
+
+    Blocks count together: `0.0.0.0/1` and `128.0.0.0/1` are the internet.
+    """
+    texts = [source for source in sources if isinstance(source, str)]
+    yield from (source for source in texts if source.lower() in _AZURE_ANYWHERE)
+    blocks = [(source, block) for source in texts for block in [network(source)] if block is not None]
+    for source, block in blocks:
+        # Half of the internet, or a quarter, is no list of addresses that need it.
+        if block.prefixlen <= _WIDEST and source.lower() not in _AZURE_ANYWHERE:
+            yield source
+    if len(texts) < len(sources):
+        yield UNKNOWN
 
 
 def _range(start: Any, end: Any) -> Any:
-    if UNKNOWN in (start, end):
+    low, high = number(start), number(end)
+    if UNKNOWN in (low, high):
         return UNKNOWN
-    if start is None or end is None or (int(start), int(end)) in ((0, 65535), (-1, -1)):
+    if low is None or high is None or (low, high) in ((0, 65535), (-1, -1)) or high < low:
         return None
-    return range(int(start), int(end) + 1)
+    return [range(low, high + 1)]
 
 
 def _azure_ports(rule: Any) -> Any:
-    given = [look(rule, "destinationPortRange"), *items(look(rule, "destinationPortRanges"))]
-    ports: list[int] = []
-    for each in given:
-        if each is UNKNOWN:
-            return UNKNOWN
+    ports: list[range] = []
+    for each in (value for path in _AZURE_PORTS for value in at(rule, path)):
         if each == "*":
             return None
-        if each:
-            start, _, end = str(each).partition("-")
-            ports += range(int(start), int(end or start) + 1)
+        start, _, end = (each if isinstance(each, str) else str(number(each))).partition("-")
+        found = _range(start.strip(), (end or start).strip())
+        if found is UNKNOWN or found is None:
+            return found
+        ports += found
     return ports or None
 
 
-def _aws_node(resource: Resource) -> Node | None:
-    node = node_of(resource)
-    return node if isinstance(node, Node) and node.cloud is Cloud.AWS else None
-
-
-def _imdsv2(resource: Resource, parameters: Parameters) -> Verdicts:
+def _imdsv2(node: Node, parameters: Parameters) -> Verdicts:
     del parameters
-    node = _aws_node(resource)
-    if node is None:
+    options = node.first(lambda kind: kind.metadata)
+    tokens, endpoint = look(options, "httpTokens"), look(options, "httpEndpoint")
+    if tokens == "required" or endpoint == "disabled":
         return
-    tokens = look(resource.props, "metadataOptions", "httpTokens")
-    if tokens is UNKNOWN:
+    if UNKNOWN in (text(tokens), text(endpoint)):
         yield Undecided(f"the metadata options of {node.called}")
-    elif tokens != "required" and look(resource.props, "metadataOptions", "httpEndpoint") != "disabled":
+    else:
         yield Violation(
             f"{node.called} answers metadata requests without a token (IMDSv1).",
             'set metadata_options.http_tokens to "required".',
         )
 
 
-def _disks(resource: Resource, parameters: Parameters) -> Verdicts:
-    node = node_of(resource)
-    if isinstance(node, UnknownSize):
-        yield Undecided(f"the size of {resource.name}")
-        return
-    if node is None:
-        return
+def _disks(node: Node, parameters: Parameters) -> Verdicts:
     if node.cloud is Cloud.AZURE:
-        host = look(node.profile, "securityProfile", "encryptionAtHost")
+        host = truth(node.first(lambda kind: kind.at_host))
         if parameters["requireEncryptionAtHost"] and host is not True:
             yield (
                 Undecided(f"encryption at host of {node.called}")
@@ -215,12 +264,10 @@ def _disks(resource: Resource, parameters: Parameters) -> Verdicts:
         return
     if parameters["accountEncryptsByDefault"]:
         return
-    props = resource.props
-    if node.type == LAUNCH_TEMPLATE:
-        disks = [look(each, "ebs") for each in items(look(props, "blockDeviceMappings"))]
-    else:
-        disks = [look(props, "rootBlockDevice"), *items(look(props, "ebsBlockDevices"))]
-    answers = [truth(look(disk, "encrypted")) for disk in disks if disk is not None]
+    answers = [
+        UNKNOWN if disk is UNKNOWN else truth(look(disk, "encrypted"))
+        for disk in node.every(lambda kind: kind.disks)
+    ]
     if not answers or False in answers:
         yield Violation(
             f"{node.called} does not say that its disks are encrypted.",
@@ -260,7 +307,7 @@ RULES = (
         summary="GPU nodes answer metadata requests with a token only.",
         why="Without a token, whatever makes a node send one GET request reads its credentials.",
         source="EC2 User Guide, configuring-instance-metadata-service.html",
-        check=_imdsv2,
+        **for_each_node(_imdsv2, Cloud.AWS),
     ),
     Rule(
         name="encrypted-disks",
@@ -268,7 +315,7 @@ RULES = (
         why="Checkpoints and data lie on them. Azure encrypts managed disks always; encryption at host covers the "
         "temporary disk and caches too and is asked for by choice.",
         source="EBS User Guide, ebs-encryption.html; virtual-machines/disk-encryption-overview.md",
-        check=_disks,
+        **for_each_node(_disks),
         parameters={
             "accountEncryptsByDefault": {
                 "type": "boolean",

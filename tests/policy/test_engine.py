@@ -64,7 +64,7 @@ from dataclasses import replace
 from pulumi_policy import PolicyPack
 
 from gpu_fabric.policy.pack import RULES
-from gpu_fabric.policy.rule import policy_of
+from gpu_fabric.policy.rule import policies_of
 
 
 def alone(rule):
@@ -77,7 +77,7 @@ def alone(rule):
     return replace(rule, check=rule.check and check, check_stack=rule.check_stack and check_stack)
 
 
-PolicyPack("alone", [policy_of(alone(rule)) for rule in RULES])
+PolicyPack("alone", [policy for rule in RULES for policy in policies_of(alone(rule))])
 """
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import runpy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pulumi_policy import (
+    Policy,
     PolicyResource,
     PolicyResourceOptions,
     ResourceValidationArgs,
@@ -23,7 +24,9 @@ from gpu_fabric.policy.pack import policies
 from tests.components.recorder import Declared, Recording, record
 
 PROGRAMS = Path(__file__).parents[2] / "policy" / "programs"
-POLICIES = {policy.name: policy for policy in policies()}
+POLICIES: dict[str, list[Policy]] = {}
+for _policy in policies():
+    POLICIES.setdefault(_policy.name, []).append(_policy)
 OPTIONS = PolicyResourceOptions(False, [], None, [], PolicyCustomTimeouts(0, 0, 0), [])
 
 
@@ -56,7 +59,7 @@ def ask(
     hide: tuple[str, ...] = (),
 ) -> Verdict:
     """What the rule says; `hide` are values that a preview would not know."""
-    policy, verdict = POLICIES[rule], Verdict()
+    verdict = Verdict()
 
     def props(each: Declared) -> Any:
         return unknown_checking_proxy(_hidden(each.inputs, hide))
@@ -64,36 +67,54 @@ def ask(
     def report(message: str, urn: str | None = None) -> None:
         verdict.violations.append(message)
 
-    try:
+    for policy in POLICIES[rule]:
         if isinstance(policy, ResourceValidationPolicy):
             for each in resources:
                 args = ResourceValidationArgs(
                     each.type, props(each), each.urn, each.name, OPTIONS, None, parameters
                 )
-                try:
-                    policy.validate(args, report)
-                except UnknownValueError as error:
-                    verdict.unknown.append(error.message)
+                _try(policy, args, report, verdict)
         else:
-            made = {
-                each.urn: PolicyResource(
-                    each.type, props(each), each.urn, each.name, OPTIONS, None, None, [], {}
-                )
-                for each in resources
-            }
-            for each in resources:
-                for name, value in each.inputs.items():
-                    made[each.urn].property_dependencies[name] = [
-                        made[other.urn]
-                        for other in resources
-                        if other is not each
-                        and any(_mentions(value, text) for text in (other.id, other.physical_name) if text)
-                    ]
             assert isinstance(policy, StackValidationPolicy)
-            policy.validate(StackValidationArgs(list(made.values()), parameters), report)
+            _try(policy, StackValidationArgs(_linked(resources, props, hide), parameters), report, verdict)
+    return verdict
+
+
+def _try(policy: Any, args: Any, report: Callable[..., None], verdict: Verdict) -> None:
+    try:
+        policy.validate(args, report)
     except UnknownValueError as error:
         verdict.unknown.append(error.message)
-    return verdict
+
+
+def _linked(
+    resources: list[Declared], props: Callable[[Declared], Any], hide: tuple[str, ...]
+) -> list[PolicyResource]:
+    """The resources with where their values come from; a hidden value comes from something else of the program."""
+    elsewhere = PolicyResource(
+        "test:index:Elsewhere",
+        unknown_checking_proxy({}),
+        "urn:elsewhere",
+        "elsewhere",
+        OPTIONS,
+        None,
+        None,
+        [],
+        {},
+    )
+    made = {
+        each.urn: PolicyResource(each.type, props(each), each.urn, each.name, OPTIONS, None, None, [], {})
+        for each in resources
+    }
+    for each in resources:
+        for name, value in each.inputs.items():
+            made[each.urn].property_dependencies[name] = [
+                made[other.urn]
+                for other in resources
+                if other is not each
+                and any(_mentions(value, text) for text in (other.id, other.physical_name) if text)
+            ] or ([elsewhere] if name in hide else [])
+    return [*made.values()]
 
 
 def _hidden(value: Any, hide: tuple[str, ...]) -> Any:
