@@ -49,12 +49,16 @@ A unit of systemd is read for its `Environment=` lines.
 Not seen: `aws-native`, classic `azure`, `kubernetes` (Karpenter's node pools), CloudFormation stacks (AWS
 ParallelCluster), SageMaker, network interfaces that are attached after the launch, EC2's attributes in place of a size
 unless they ask for accelerators, the default of a subnet for public addresses, rules of network access lists and
-firewalls, and sizes that the catalog lacks or that have no fast fabric. From a wheel the pack is the folder
-`gpu_fabric/policy` of the installation.
+firewalls, and sizes that the catalog lacks or that have no fast fabric.
+
+From a wheel the pack is the folder `gpu_fabric/policy` of the installation, and `python -m gpu_fabric.policy.pages`
+prints this page, or the section of a rule that follows. With `make … PROJECT=` give the pack's whole path
+(`--policy-pack $PWD/policy`), for the engine looks for it below the project.
 
 ## Configuration
 
-Levels are `mandatory`, `advisory` and `disabled`. The file sets a level, or a level and parameters:
+Levels are `mandatory`, `advisory` and `disabled`. The file sets a level, or a level and parameters. A parameter that a
+rule does not have is a violation; the engine says nothing of a rule that the pack does not have.
 
 ```json
 {{
@@ -155,5 +159,16 @@ def _spelled(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True).removesuffix("...\n").strip()
 
 
+def main(names: list[str]) -> int:
+    """Print the page, or the sections of the rules that are named."""
+    sections = {rule.name: _section(rule) for rule in RULES}
+    unknown = [name for name in names if name not in sections]
+    if unknown:
+        sys.stderr.write(f"no rule is called {', '.join(unknown)}; there are {', '.join(sections)}\n")
+        return 2
+    sys.stdout.write("\n".join(sections[name] for name in names) if names else page())
+    return 0
+
+
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.exit(main(sys.argv[1:]))

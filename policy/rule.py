@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import chain
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from pulumi_policy import (
@@ -26,6 +29,7 @@ from gpu_fabric.policy.resource import Resource
 from gpu_fabric.policy.values import UNKNOWN, plain
 
 DOCS = "docs/policy.md"
+_CHECKOUT = (Path(__file__).resolve().parents[1] / DOCS).is_file()
 
 
 @dataclass(frozen=True)
@@ -63,12 +67,22 @@ class Rule:
 
     @property
     def address(self) -> str:
-        return f"{DOCS}#{self.name}"
+        """Where to read on: the page in a checkout, else the command that prints its section."""
+        return f"{DOCS}#{self.name}" if _CHECKOUT else f"python -m gpu_fabric.policy.pages {self.name}"
 
     def settings(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
         """The parameters in force: what the pack's configuration says, and the defaults for the rest."""
         defaults = {name: schema["default"] for name, schema in self.parameters.items()}
         return {**defaults, **{name: value for name, value in (given or {}).items() if name in defaults}}
+
+    def mistyped(self, given: Mapping[str, Any] | None) -> Iterator[Violation]:
+        """What a configuration sets and the rule does not have: the user believes that it is set."""
+        for name in sorted(set(given or {}) - set(self.parameters) - {"enforcementLevel"}):
+            near = get_close_matches(name, self.parameters, 1)
+            yield Violation(
+                f"The pack's configuration sets `{name}` of the rule {self.name}, which has no such parameter.",
+                f"write `{near[0]}`." if near else f"it has {', '.join(self.parameters) or 'none'}.",
+            )
 
     def message(self, violation: Violation) -> str:
         return f"{violation.what}\nDo: {violation.do}\nSee {self.address}"
@@ -84,11 +98,17 @@ class CannotTellError(UnknownValueError):
 
 def _report(rule: Rule, verdicts: Verdicts, report: ReportViolation) -> None:
     undecided: list[str] = []
-    for verdict in verdicts:
-        if isinstance(verdict, Undecided):
-            undecided.append(verdict.what)
-        else:
-            report(rule.message(verdict), verdict.urn)
+    try:
+        for verdict in verdicts:
+            if isinstance(verdict, Undecided):
+                undecided.append(verdict.what)
+            else:
+                report(rule.message(verdict), verdict.urn)
+    except Exception as error:
+        # An exception here ends the preview, with no other rule heard and no rule named.
+        undecided.append(
+            f"the rest, for the rule itself failed ({type(error).__name__}: {error}); report this"
+        )
     if undecided:
         raise CannotTellError(undecided)
 
@@ -143,11 +163,13 @@ def policies_of(rule: Rule) -> list[Policy]:
             _report(rule, check(resource_of(args), rule.settings(args.get_config())), report)
 
         found.append(ResourceValidationPolicy(validate=validate, **common))
-    if rule.check_stack is not None:
-        check_stack = rule.check_stack
+    check_stack = rule.check_stack
 
-        def validate_stack(args: StackValidationArgs, report: ReportViolation) -> None:
-            _report(rule, check_stack(resources_of(args), rule.settings(args.get_config())), report)
+    def validate_stack(args: StackValidationArgs, report: ReportViolation) -> None:
+        given = args.get_config()
+        found = check_stack(resources_of(args), rule.settings(given)) if check_stack else ()
+        _report(rule, chain(rule.mistyped(given), found), report)
 
-        found.append(StackValidationPolicy(validate=validate_stack, **common))
+    # Of a rule over single resources the stack is asked too: what a configuration mistypes is said once.
+    found.append(StackValidationPolicy(validate=validate_stack, **common))
     return found

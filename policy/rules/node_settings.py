@@ -68,10 +68,18 @@ def _read(node: Node) -> Settings | Violation:
                 f"what {part.path} of {node.called} sets: it is `{language}`, which lint does not read"
             )
         else:
-            text = _unit_as_shell(part.text) if _UNIT.search(part.path) else part.text
+            path, text = _as_lint_reads(part)
             # Two parts may have one name, and both run.
-            texts[part.path] = f"{texts[part.path]}\n{text}" if part.path in texts else text
+            texts[path] = f"{texts[path]}\n{text}" if path in texts else text
     return Settings(found, texts, tuple(unread))
+
+
+def _as_lint_reads(part: Part) -> tuple[str, str]:
+    """The name and text of a file for lint, which knows no units, and takes a drop-in `nccl.conf` for NCCL's own."""
+    if not _UNIT.search(part.path):
+        return part.path, part.text
+    path = f"{part.path} (a unit)" if part.path.endswith(".conf") else part.path
+    return path, _unit_as_shell(part.text)
 
 
 def _unit_as_shell(text: str) -> str:
