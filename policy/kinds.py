@@ -31,6 +31,8 @@ class Kind:
     """A network interface of its own as the first one."""
     groups: tuple[str, ...] = ()
     """Security groups."""
+    default_group: str = ""
+    """The group that its service gives to machines where nobody names one."""
     public: tuple[str, ...] = ()
     """Flags that ask for a public address."""
     disks: tuple[str, ...] = ()
@@ -155,6 +157,7 @@ KINDS: Final[dict[str, Kind]] = {
         complete=False,
         sizes=("instanceTypes.*",),
         templates=("launchTemplate.id", "launchTemplate.name"),
+        default_group="the cluster's security group",
         subnets=("subnetIds.*",),
     ),
     "aws:batch/computeEnvironment:ComputeEnvironment": Kind(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from gpu_fabric.policy.values import at
@@ -26,10 +27,16 @@ class Resource:
     references: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Property → URNs of the resources that its value comes from. Filled for rules over the whole stack only."""
 
-    @property
+    @cached_property
     def kind(self) -> str:
         """The type without the API version that an Azure program may pin (`compute/v20230301` is `compute`)."""
         return _API_VERSION.sub(r"\1:", self.type)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every text by which another resource may name this one."""
+        given = [self.id, *(value for key in _NAMES for value in at(self.props, key))]
+        return frozenset(value for value in given if isinstance(value, str) and value)
 
 
 @dataclass(frozen=True)
@@ -43,28 +50,22 @@ class Named:
 
 def named(resource: Resource, paths: Sequence[str], kinds: Iterable[str], stack: Sequence[Resource]) -> Named:
     """Which resources of `kinds` the values at `paths` name: by id, name or ARN, else by where the value comes from."""
-    values = [value for path in paths for value in at(resource.props, path)]
+    values = [value for path in paths for value in at(resource.props, path) if value != ""]
+    sources = {urn for path in paths for urn in resource.references.get(path.partition(".")[0], ())}
+    if not values and not sources:
+        return Named((), False)
+    texts = [value for value in values if isinstance(value, str)]
     wanted = frozenset(kinds)
     there = [each for each in stack if each.kind in wanted]
-    sources = {urn for path in paths for urn in resource.references.get(path.partition(".")[0], ())}
-    by_value = [each for each in there if not _names(each).isdisjoint(filter(_is_text, values))]
+    by_value = [each for each in there if not each.names.isdisjoint(texts)]
     by_source = [each for each in there if each.urn in sources]
     found = dict.fromkeys(each.urn for each in (*by_value, *by_source))
-    known = {name for each in by_value for name in _names(each)}
-    unknown = not all(map(_is_text, values))
-    strangers = any(_is_text(value) and value not in known for value in values)
+    known = {name for each in by_value for name in each.names}
+    unknown = len(texts) < len(values)
+    strangers = any(text not in known for text in texts)
     # A source whose own id is not known explains one text at most where nothing else is left to explain.
     explained = not unknown and any(each.id is None for each in by_source)
     by_urn = {each.urn: each for each in there}
     return Named(
         tuple(by_urn[urn] for urn in found), (strangers and not explained) or (unknown and not by_source)
     )
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _names(resource: Resource) -> frozenset[str]:
-    given = [resource.id, *(value for key in _NAMES for value in at(resource.props, key))]
-    return frozenset(value for value in given if isinstance(value, str) and value)

@@ -36,17 +36,23 @@ def _efa_self(resources: list[Resource], parameters: Parameters) -> Verdicts:
     del parameters
     yield from unread_nodes(resources, Cloud.AWS)
     asked: dict[str, tuple[Resource, dict[str, Any], list[str]]] = {}
+    lets: dict[str, dict[str, Any]] = {}
     for node in known_nodes(resources):
         if node.cloud is not Cloud.AWS:
             continue
         groups = _groups(node, resources)
-        states = [_lets(group, resources) for group in groups.resources]
+        for group in groups.resources:
+            if group.urn not in lets:
+                lets[group.urn] = _lets(group, resources)
+        states = [lets[group.urn] for group in groups.resources]
         if any(all(answer is True for answer in state.values()) for state in states):
             continue
         if groups.others:
             yield Undecided(
                 f"the rules of the security groups of {node.called}: they are not in this stack, or not known yet"
             )
+        elif not groups.resources and node.kind.default_group:
+            yield Undecided(f"the rules of {node.kind.default_group}, which {node.called} has by default")
         elif not groups.resources:
             yield Violation(
                 f"{node.called} names no security group: EFA traffic does not pass a VPC's default rules for others.",

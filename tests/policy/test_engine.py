@@ -124,6 +124,78 @@ def test_a_parameter_of_the_wrong_kind_is_refused_by_the_schema(simulated: Simul
     assert "allowedPorts" in done.stdout + done.stderr
 
 
+#: Machines that several resources describe: one as it should be, and fleets that give a bare template its size.
+FOREIGN = """\
+import base64
+
+import pulumi_aws as aws
+
+own = {"protocol": "-1", "from_port": 0, "to_port": 0, "self": True}
+group = aws.ec2.SecurityGroup("group", ingress=[own], egress=[own])
+rack = aws.ec2.PlacementGroup("rack", strategy="cluster")
+interfaces = [
+    aws.ec2.NetworkInterface(f"efa{card}", subnet_id="subnet-1", interface_type="efa", security_groups=[group.id])
+    for card in range(4)
+]
+aws.ec2.Instance(
+    "right",
+    instance_type="p4d.24xlarge",
+    ami="ami-0123456789abcdef0",
+    placement_group=rack.name,
+    metadata_options={"http_tokens": "required"},
+    root_block_device={"encrypted": True},
+    network_interfaces=[
+        {"network_interface_id": one.id, "device_index": min(card, 1), "network_card_index": card}
+        for card, one in enumerate(interfaces)
+    ],
+)
+script = b"#!/bin/sh\\nexport NCCL_NET_GDR_LEVEL=LOC\\n"
+bare = aws.ec2.LaunchTemplate("bare", user_data=base64.b64encode(script).decode())
+aws.eks.NodeGroup(
+    "workers",
+    cluster_name="training",
+    node_role_arn="arn:aws:iam::000000000000:role/worker",
+    subnet_ids=["subnet-1", "subnet-2"],
+    instance_types=["p5.48xlarge"],
+    scaling_config={"desired_size": 2, "min_size": 2, "max_size": 2},
+    launch_template={"id": bare.id, "version": bare.latest_version.apply(str)},
+)
+aws.ec2.LaunchTemplate(
+    "odd", instance_type="p5.48xlarge", user_data=base64.b64encode(b"#cloud-config\\nruncmd: 5\\n").decode()
+)
+everybody = {**own, "self": False, "cidr_blocks": ["0.0.0.0/0"]}
+aws.ec2.SecurityGroup("unknown", ingress=bare.id.apply(lambda id: [everybody]))
+"""
+
+
+def test_machines_that_several_resources_describe_are_found_by_where_their_ids_come_from(
+    simulated: SimulatedStack,
+) -> None:
+    simulated.program(FOREIGN)
+    simulated.configure({})
+    file = simulated.project / "policy.json"
+    file.write_text(json.dumps({"drivers": {"imagez": []}}))
+    done = simulated.run("preview", *PACK, "--policy-pack-config", str(file))
+    said = blamed(done.stdout)
+    mandatory = {(rule, resource) for level, rule, resource in said if level == "mandatory"}
+    assert {
+        ("placement", "workers"),
+        ("gpudirect", "workers"),
+        ("interface-layout", "workers"),
+        ("imdsv2", "workers"),
+        ("encrypted-disks", "workers"),
+    } <= mandatory
+    assert (
+        "the rules of the cluster's security group, which workers (p5.48xlarge) has by default" in done.stdout
+    )
+    # What nobody told it to do: sockets and the gate. All else of it is right.
+    assert {rule for rule, resource in mandatory if resource == "right"} == {"socket-names", "preflight-gate"}
+    assert not {resource for _, resource in mandatory} & {"bare", "group", "unknown"}
+    assert "whom unknown lets in" in done.stdout
+    assert "runcmd of odd (p5.48xlarge): it is no list of commands" in done.stdout
+    assert "The pack's configuration sets `imagez` of the rule drivers" in done.stdout
+
+
 def test_the_repositorys_own_stack_passes_the_pack_and_says_what_it_cannot_know(
     simulated: SimulatedStack,
 ) -> None:

@@ -90,38 +90,40 @@ def test_a_size_without_a_fast_fabric_is_no_node_on_any_kind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "where"),
+    "owner",
     [
-        (
-            resource(
-                NODE_GROUP, "owner", refs={"launchTemplate": "template"}, instanceTypes=[P5], **FROM_BARE
-            ),
-            "",
-        ),
-        (resource(INSTANCE, "owner", refs={"launchTemplate": "template"}, instanceType=P5, **FROM_BARE), ""),
-        (
-            resource(
-                GROUP,
-                "owner",
-                refs={"mixedInstancesPolicy": "template"},
-                mixedInstancesPolicy={
-                    "launchTemplate": {
-                        "launchTemplateSpecification": {"launchTemplateId": UNKNOWN},
-                        "overrides": [{"instanceType": P5}, {"instanceType": "m5.large"}],
-                    }
-                },
-            ),
-            "",
+        resource(NODE_GROUP, "owner", refs={"launchTemplate": "template"}, instanceTypes=[P5], **FROM_BARE),
+        resource(INSTANCE, "owner", refs={"launchTemplate": "template"}, instanceType=P5, **FROM_BARE),
+        resource(
+            GROUP,
+            "owner",
+            refs={"mixedInstancesPolicy": "template"},
+            mixedInstancesPolicy={
+                "launchTemplate": {
+                    "launchTemplateSpecification": {"launchTemplateId": UNKNOWN},
+                    "overrides": [{"instanceType": P5}, {"instanceType": "m5.large"}],
+                }
+            },
         ),
     ],
     ids=["node group", "instance", "mixed instances"],
 )
-def test_a_size_of_the_owner_makes_a_node_of_a_template_without_one(owner: Resource, where: str) -> None:
+def test_a_size_of_the_owner_makes_a_node_of_a_template_without_one(owner: Resource) -> None:
     assert called(BARE, owner) == [f"owner ({P5})"]
     (message,) = violations("gpudirect", BARE, owner)
     assert message.startswith(f"owner ({P5}), user data:2: NCCL_NET_GDR_LEVEL=LOC")
     (message,) = violations("interface-layout", BARE, owner)
     assert message.startswith(f"owner ({P5}) has no EFA interface")
+
+
+def test_a_node_group_without_groups_of_its_own_has_its_clusters() -> None:
+    group = resource(
+        NODE_GROUP, "group", refs={"launchTemplate": "template"}, instanceTypes=[P5], **FROM_BARE
+    )
+    assert violations("efa-self-rules", BARE, group) == []
+    assert undecided("efa-self-rules", BARE, group) == [
+        f"the rules of the cluster's security group, which group ({P5}) has by default"
+    ]
 
 
 def test_a_template_with_its_size_is_one_node_whoever_starts_it() -> None:
