@@ -236,6 +236,8 @@ class AwsLinkEnd(pulumi.ComponentResource):
                 depends_on=[self._association],
                 # AWS makes a key where none is given, and returns it.
                 additional_secret_outputs=["bgpAuthKey"],
+                # Whoever takes the key out wants another.
+                replacement_trigger="AWS's key" if bgp_key is None else "a key",
                 # A hosted connection has room for one.
                 delete_before_replace=True,
             ),

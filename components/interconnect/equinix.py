@@ -259,6 +259,8 @@ def _protocols(
         opts=child(
             order.parent,
             **_OF_ONE_CONNECTION,
+            # A key that is left out stays as it was.
+            replacement_trigger="no key" if key is None else "a key",
             additional_secret_outputs=["bgpAuthKey"],
         ),
     )

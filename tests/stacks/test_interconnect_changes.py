@@ -56,8 +56,8 @@ for name, link in json.loads(pathlib.Path("links.json").read_text()).items():
         location=location,
         address_space={"address_prefixes": ["10.200.0.0/16"]},
     )
-    if "bgp_key" in link:
-        link["bgp_key"] = pulumi.Output.secret(link["bgp_key"])
+    if (key := link.pop("bgp_key", None)) is not None:
+        link["bgp_key"] = pulumi.Output.secret(key)
     tables = [table.id, more.id][: link.pop("tables", 1)]
     if link.pop("adopts", False):
         link["aws_transit_gateway_id"] = other.id
@@ -167,7 +167,14 @@ CHANGES: Mapping[str, Mapping[str, Change]] = {
             {"addresses": {"cidr": "192.168.200.0/28"}},
             frozenset({"PrivateVirtualInterface", "RoutingProtocol"}),
         ),
-        "key": Change({"bgp_key": "a-key-of-ours"}, frozenset({"PrivateVirtualInterface"})),
+        "key": Change(
+            {"bgp_key": "a-key-of-ours"}, frozenset({"PrivateVirtualInterface", "RoutingProtocol"})
+        ),
+        "no-key": Change(
+            {"bgp_key": None},
+            frozenset({"PrivateVirtualInterface", "RoutingProtocol"}),
+            before={"bgp_key": "a-key-of-ours"},
+        ),
     },
     "azure": {
         "gateway-subnet": Change(
