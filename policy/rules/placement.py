@@ -205,6 +205,8 @@ def _machines(nodes: list[Node], resources: list[Resource], parameters: Paramete
     for size, machines in by_size.items():
         for word, place_of in _PLACES[machines[0].cloud].items():
             places = {node.urn: place_of(node, resources) for node in machines}
+            if word == "zone" and _in_one_subnet(machines):
+                continue
             known = sorted({place for place in places.values() if isinstance(place, str)})
             if len(known) < 2:
                 if len(machines) > 1 and UNKNOWN in places.values():
@@ -251,6 +253,16 @@ def _zone_of(node: Node, resources: list[Resource]) -> Any:
     ]
     known = [zone for zone in zones if isinstance(zone, str)]
     return known[0] if known else UNKNOWN if zones else None
+
+
+def _in_one_subnet(machines: list[Node]) -> bool:
+    """Whether all name the same subnet, wherever that is: by id, or by the resource that its id comes from."""
+    found = set()
+    for node in machines:
+        given = node.first(lambda kind: kind.subnets)
+        sources = node.resource.references.get("subnetId", ())
+        found.add(given if isinstance(given, str) else sources[0] if len(sources) == 1 else node.urn)
+    return len(found) == 1
 
 
 def _set_of(node: Node, resources: list[Resource]) -> Any:

@@ -63,6 +63,14 @@ def test_a_zone_that_is_not_known_is_said() -> None:
     ]
 
 
+def test_machines_in_one_subnet_share_its_zone_whichever_that_is() -> None:
+    apart = {"availabilityZone": (None, None), "subnetId": ("subnet-1", "subnet-2")}
+    assert undecided("placement", *machines(**apart)) == [
+        f"whether the 2 machines of size {P5} share one zone"
+    ]
+    assert verdicts("placement", *machines(**{**apart, "subnetId": ("subnet-1", "subnet-1")})) == []
+
+
 def test_machines_of_one_template_in_two_subnets_are_looked_at_too() -> None:
     template = resource(TEMPLATE, "template", instanceType=P5, placement={"groupName": "rack"})
     subnets = [resource(SUBNET, f"net{zone}", availabilityZone=f"us-east-1{zone}") for zone in "ab"]

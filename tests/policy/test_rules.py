@@ -48,13 +48,15 @@ def program(tmp_path: Path, text: str) -> list:
 NODE = "import pulumi_aws as aws\naws.ec2.LaunchTemplate('node', instance_type='p5.48xlarge', {})\n"
 
 
-def test_our_own_clusters_pass_every_mandatory_rule() -> None:
+@pytest.mark.parametrize("nodes_as", ["fleet", "instances"])
+def test_our_own_clusters_pass_every_mandatory_rule(nodes_as: str) -> None:
     from pulumi_policy import EnforcementLevel
 
     from tests.components.recorder import record_azure_cluster, record_cluster
 
-    aws = record_cluster({"zone": "us-east-1a", "instance_type": "p5.48xlarge", "nodes": 4}).custom
-    azure = record_azure_cluster({"vm_size": "Standard_ND96isr_H100_v5", "nodes": 4}).custom
+    common = {"nodes": 4, "nodes_as": nodes_as}
+    aws = record_cluster({"zone": "us-east-1a", "instance_type": "p5.48xlarge", **common}).custom
+    azure = record_azure_cluster({"vm_size": "Standard_ND96isr_H100_v5", **common}).custom
     for rule in RULES:
         for resources in (aws, azure):
             found = ask(rule.name, resources)
