@@ -18,6 +18,18 @@ def child(parent: pulumi.Resource, **options: Any) -> pulumi.ResourceOptions:
     return pulumi.ResourceOptions(parent=parent, **options)
 
 
+def has_own_provider(package: str, opts: pulumi.ResourceOptions | None) -> bool:
+    """Whether resources of `package` under `opts` have another provider than the stack's configuration makes."""
+    if opts is None:
+        return False
+    given = opts.providers or []
+    named = set(given) if isinstance(given, Mapping) else {provider.package for provider in given}
+    if opts.provider is not None:
+        named.add(opts.provider.package)
+    inherited = opts.parent is not None and opts.parent.get_provider(f"{package}:index:any") is not None
+    return package in named or inherited
+
+
 def settings_from_arguments(
     model: type[Model],
     arguments: Mapping[str, Any] | Model,

@@ -25,7 +25,7 @@ from gpu_fabric.components.aws.security_group import AwsFabricSecurityGroup
 from gpu_fabric.components.aws.settings import AwsClusterSettings
 from gpu_fabric.components.aws.template import AwsNodeTemplate, image_reference
 from gpu_fabric.components.choices import NodesAs, Updates
-from gpu_fabric.components.component import child, settings_from_arguments
+from gpu_fabric.components.component import child, has_own_provider, settings_from_arguments
 from gpu_fabric.components.node_files import node_files
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.surroundings import Surroundings
@@ -77,7 +77,9 @@ class AwsGpuCluster(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Raises InvalidInputError with every problem of `args` before anything is declared."""
-        self._build(name, args, Surroundings(region=pulumi.Config("aws").get("region")), opts)
+        # A provider of the program's own has a region of its own, which may be known after deployment only.
+        region = None if has_own_provider("aws", opts) else pulumi.Config("aws").get("region")
+        self._build(name, args, Surroundings(region=region), opts)
 
     @classmethod
     def from_settings(

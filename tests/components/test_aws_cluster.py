@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pulumi
@@ -12,6 +13,7 @@ import pulumi_aws as aws
 import pytest
 import yaml
 
+from gpu_fabric.components.aws import AwsGpuCluster, AwsGpuClusterArgs
 from gpu_fabric.components.problems import InvalidInputError
 from gpu_fabric.nccl import paths
 from gpu_fabric.nccl.hardware import Cloud, load_sizes
@@ -495,3 +497,43 @@ def test_a_name_that_iam_would_not_take_is_refused_with_the_length_that_fits() -
         "name: the cluster's name has 52 characters, and IAM takes no role name above 64; give a name of at most 51"
         in (str(refused.value))
     )
+
+
+class _Team(pulumi.ComponentResource):
+    """A foreign component that the cluster is put under."""
+
+    def __init__(self, west: pulumi.ProviderResource) -> None:
+        super().__init__("team:index:Team", "team", None, pulumi.ResourceOptions(providers=[west]))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        lambda west: pulumi.ResourceOptions(provider=west),
+        lambda west: pulumi.ResourceOptions(providers=[west]),
+        lambda west: pulumi.ResourceOptions(providers={"aws": west}),
+        lambda west: pulumi.ResourceOptions(parent=_Team(west)),
+    ],
+    ids=["provider", "list", "map", "inherited"],
+)
+def test_a_provider_of_the_programs_own_may_be_in_another_region_than_the_stacks(
+    options: Callable[[pulumi.ProviderResource], pulumi.ResourceOptions],
+) -> None:
+    args: AwsGpuClusterArgs = {"zone": "us-west-2a", "instance_type": "p5.48xlarge", "nodes": 2}
+    stack = {"aws:region": "us-east-1"}
+
+    def program() -> dict[str, Any]:
+        west = aws.Provider("west", region="us-west-2")
+        return {"vpc": AwsGpuCluster("train", args, options(west)).vpc_id}
+
+    made = record(program, config=stack)
+    assert {one.inputs["availabilityZone"] for one in made.of_type(SUBNET)} == {"us-west-2a"}
+
+
+@pytest.mark.parametrize("other", [None, pulumi.ResourceOptions(protect=True)])
+def test_the_stacks_own_provider_is_held_against_the_zone(other: pulumi.ResourceOptions | None) -> None:
+    args: AwsGpuClusterArgs = {"zone": "us-west-2a", "instance_type": "p5.48xlarge", "nodes": 2}
+    with pytest.raises(
+        InvalidInputError, match="us-west-2a is a zone of us-west-2, and aws:region is us-east-1"
+    ):
+        record(lambda: {"c": AwsGpuCluster("train", args, other).vpc_id}, config={"aws:region": "us-east-1"})
