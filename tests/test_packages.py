@@ -83,3 +83,23 @@ def test_every_link_of_the_import_name_leads_to_a_package_of_the_repository() ->
     links = {path.name: path.readlink() for path in (ROOT / "gpu_fabric").iterdir() if path.is_symlink()}
     assert set(MAY_IMPORT) <= set(links)
     assert all(str(target) == f"../{name}" for name, target in links.items())
+
+
+@pytest.mark.parametrize(
+    ("missing", "name", "extra"),
+    [
+        ("pulumi", "AwsGpuCluster", "aws"),
+        ("pulumi_aws", "AwsEksNodeTemplate", "aws"),
+        ("pulumi", "AzureGpuCluster", "azure"),
+        ("pulumi_azure_native", "AzureNetwork", "azure"),
+        ("pulumi", "CrossCloudInterconnect", "aws,azure"),
+    ],
+)
+def test_a_name_without_its_sdk_says_which_extra_to_install(missing: str, name: str, extra: str) -> None:
+    program = f"import sys; sys.modules[{missing!r}] = None; from gpu_fabric import {name}"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.stderr.splitlines()[-1] == (
+        f"ModuleNotFoundError: {name} needs {missing}: pip install 'gpu-fabric[{extra}]'"
+    )
