@@ -51,6 +51,7 @@ class AwsNetworkArgs(TypedDict, total=False):
 
 class AwsImageArgs(TypedDict, total=False):
     ami_id: pulumi.Input[str]
+    """An AMI, ami-…"""
     ssm_parameter: str
     """Name of an SSM parameter that holds an AMI id; `:version` at its end pins it."""
     root_device: str
@@ -65,13 +66,16 @@ class AwsRootVolumeArgs(TypedDict, total=False):
     throughput_mibps: int
     """1000."""
     kms_key_id: pulumi.Input[str]
+    """A KMS key of yours; AWS's own by default."""
 
 
 class AwsAccessArgs(TypedDict, total=False):
     instance_profile_name: pulumi.Input[str]
     """Adopt this instance profile."""
     extra_policy_arns: Sequence[pulumi.Input[str]]
+    """Policies that the nodes' role gets beside ours."""
     key_name: pulumi.Input[str]
+    """An EC2 key pair for SSH; none by default."""
 
 
 class AwsGpuClusterArgs(TypedDict):
@@ -80,18 +84,28 @@ class AwsGpuClusterArgs(TypedDict):
     instance_type: str
     """A size with EFA, such as p5.48xlarge."""
     nodes: int
+    """How many nodes, at least 1."""
     nodes_as: NotRequired[str]
     """`fleet` (default) or `instances`."""
     updates: NotRequired[str]
     """What a new image, user data or layout does to running nodes: `keep` (default) or `replace`."""
     capacity: NotRequired[AwsCapacityArgs]
+    """How the capacity is bought: on demand, spot, a reservation or a capacity block."""
     placement: NotRequired[AwsPlacementArgs]
+    """The cluster placement group: created, adopted, or none."""
     network: NotRequired[AwsNetworkArgs]
+    """A new VPC, or an adopted one."""
     interfaces: NotRequired[str]
     """`oneAddress` (default), `maximumIpBandwidth` or `allEfa`."""
     image: NotRequired[AwsImageArgs]
+    """The nodes' image; by default AWS's base Deep Learning AMI."""
     root_volume: NotRequired[AwsRootVolumeArgs]
+    """The nodes' first disk."""
     access: NotRequired[AwsAccessArgs]
+    """Who gets onto the nodes, and what the nodes may do."""
     nccl: NotRequired[NcclArgs]
+    """What NCCL is told on the nodes."""
     bootstrap: NotRequired[BootstrapArgs]
+    """What a node's start does beside ours."""
     tags: NotRequired[Mapping[str, str]]
+    """On everything that carries tags."""

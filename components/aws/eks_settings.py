@@ -48,14 +48,21 @@ class AwsEksNodeTemplateArgs(TypedDict):
     cluster_security_group_id: pulumi.Input[str]
     """The group that EKS made with the cluster: its nodes and its control plane reach each other by it."""
     capacity: NotRequired[AwsCapacityArgs]
+    """How the capacity is bought: on demand, spot, a reservation or a capacity block."""
     placement: NotRequired[AwsPlacementArgs]
+    """The cluster placement group: created, adopted, or none."""
     interfaces: NotRequired[str]
     """`oneAddress` (default), `maximumIpBandwidth` or `allEfa`."""
     root_volume: NotRequired[AwsRootVolumeArgs]
+    """The nodes' first disk."""
     key_name: NotRequired[pulumi.Input[str]]
+    """An EC2 key pair for SSH; none by default."""
     nccl: NotRequired[NcclArgs]
+    """What NCCL is told on the nodes."""
     bootstrap: NotRequired[EksBootstrapArgs]
+    """What a node's start does beside ours."""
     tags: NotRequired[Mapping[str, str]]
+    """On everything that carries tags."""
 
 
 class EksBootstrap(Settings):

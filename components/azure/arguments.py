@@ -62,6 +62,7 @@ class AzureRootVolumeArgs(TypedDict, total=False):
     type: str
     """`Premium_LRS` (default), `Premium_ZRS`, `StandardSSD_LRS`, `StandardSSD_ZRS` or `Standard_LRS`."""
     disk_encryption_set_id: pulumi.Input[str]
+    """Resource id of a disk encryption set; the platform's own keys by default."""
 
 
 class AzureAccessArgs(TypedDict, total=False):
@@ -90,6 +91,7 @@ class AzureGpuClusterArgs(TypedDict):
     vm_size: str
     """A VM size with InfiniBand, such as Standard_ND96isr_H100_v5."""
     nodes: int
+    """How many nodes, at least 1."""
     location: NotRequired[str]
     """The region; azure-native:location by default."""
     zone: NotRequired[str]
@@ -99,12 +101,19 @@ class AzureGpuClusterArgs(TypedDict):
     updates: NotRequired[str]
     """What a new image, custom data or size does to running nodes: `keep` (default) or `replace`."""
     capacity: NotRequired[AzureCapacityArgs]
+    """How the capacity is bought: on demand or spot."""
     placement: NotRequired[AzurePlacementArgs]
+    """A proximity placement group; it gives no InfiniBand."""
     network: NotRequired[AzureNetworkArgs]
+    """A new virtual network, or an adopted one."""
     image: NotRequired[AzureImageArgs]
+    """The nodes' image; by default Azure's HPC image."""
     root_volume: NotRequired[AzureRootVolumeArgs]
+    """The nodes' first disk."""
     access: NotRequired[AzureAccessArgs]
+    """Who gets onto the nodes, and what the nodes may do."""
     security: NotRequired[AzureSecurityArgs]
+    """Trusted launch and encryption at host."""
     fault_domains: NotRequired[int]
     """1."""
     granted_nodes: NotRequired[int]
@@ -112,5 +121,8 @@ class AzureGpuClusterArgs(TypedDict):
     resource_group: NotRequired[pulumi.Input[str]]
     """Adopt this resource group, by name."""
     nccl: NotRequired[NcclArgs]
+    """What NCCL is told on the nodes."""
     bootstrap: NotRequired[BootstrapArgs]
+    """What a node's start does beside ours."""
     tags: NotRequired[Mapping[str, str]]
+    """On everything that carries tags."""

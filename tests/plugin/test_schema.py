@@ -33,7 +33,18 @@ def test_a_cluster_asks_for_what_has_no_default_and_nothing_more(component: str,
     described = SCHEMA["resources"][f"gpu-fabric:index:{component}"]
     assert described["isComponent"] is True
     assert described["requiredInputs"] == required
-    assert described["inputProperties"]["nodes"] == {"type": "integer", "plain": True}
+    nodes = described["inputProperties"]["nodes"]
+    assert (nodes["type"], nodes["plain"]) == ("integer", True)
+
+
+def test_an_editor_has_words_for_every_input() -> None:
+    inputs = {
+        f"{token}.{name}": property_
+        for group, key in (("resources", "inputProperties"), ("types", "properties"))
+        for token, described in SCHEMA[group].items()
+        for name, property_ in described[key].items()
+    }
+    assert [name for name, property_ in inputs.items() if not property_.get("description")] == []
 
 
 def test_the_template_of_a_node_group_takes_what_the_cluster_gives_later() -> None:
