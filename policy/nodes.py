@@ -196,11 +196,11 @@ def _size(name: Any, cloud: Cloud) -> Any:
     return None if size is None or size.fabric is Fabric.SOCKETS else size
 
 
-def alone(resource: Resource) -> Iterator[Node | Unread]:
-    """The nodes that `resource` tells all about."""
+def alone(resource: Resource, stack: list[Resource] | None = None) -> Iterator[Node | Unread]:
+    """The nodes that `resource` tells all about; with the `stack`, an interface of theirs in it is known."""
     kind = KINDS.get(resource.kind)
     if kind is not None and _tells_all(resource, kind):
-        yield from _nodes(resource, kind, [])
+        yield from _nodes(resource, kind, stack or [])
 
 
 def composed(stack: list[Resource]) -> Iterator[Node | Unread]:
@@ -226,7 +226,7 @@ def composed(stack: list[Resource]) -> Iterator[Node | Unread]:
 
 def nodes_in(stack: list[Resource]) -> list[Node | Unread]:
     """Every node of a stack."""
-    return [*(node for resource in stack for node in alone(resource)), *composed(stack)]
+    return [*(node for resource in stack for node in alone(resource, stack)), *composed(stack)]
 
 
 def known_nodes(stack: list[Resource]) -> list[Node]:
@@ -267,11 +267,13 @@ def for_each_node(
 def _tells_all(resource: Resource, kind: Kind) -> bool:
     if any(at(resource.props, path) for path in kind.templates):
         return False
-    interfaces = [
-        each for path in (kind.interfaces, kind.primary) if path for each in at(resource.props, path)
-    ]
+    interfaces = at(resource.props, kind.interfaces) if kind.interfaces else []
+    if any(isinstance(each, Mapping) and each.get("networkInterfaceId") is not None for each in interfaces):
+        return False
+    # A primary interface with a known id may be one that EC2 made: every instance has one after `up`.
+    primary = at(resource.props, kind.primary) if kind.primary else []
     return not any(
-        isinstance(each, Mapping) and each.get("networkInterfaceId") is not None for each in interfaces
+        look(each, "networkInterfaceId") is UNKNOWN for each in primary if isinstance(each, Mapping)
     )
 
 

@@ -258,6 +258,40 @@ def test_interfaces_outside_the_stack_are_undecided() -> None:
     assert undecided("efa-self-rules", alone)
 
 
+@pytest.mark.parametrize("id_", [UNKNOWN, "eni-1"])
+def test_a_primary_interface_of_its_own_is_the_first_one(id_: object) -> None:
+    interface = resource(
+        INTERFACE,
+        "efa",
+        id_="eni-1",
+        refs={"securityGroups": "own"},
+        interfaceType="efa",
+        securityGroups=[UNKNOWN],
+    )
+    machine = resource(
+        INSTANCE,
+        "machine",
+        refs={"primaryNetworkInterface": "efa"},
+        instanceType="p5.4xlarge",
+        primaryNetworkInterface={"networkInterfaceId": id_},
+    )
+    assert called(RULED, interface, machine) == ["machine (p5.4xlarge)"]
+    assert verdicts("efa-self-rules", RULED, interface, machine) == []
+    assert violations("interface-layout", RULED, interface, machine) == []
+
+
+def test_a_primary_interface_outside_the_stack_is_undecided_and_said_once() -> None:
+    machine = resource(
+        INSTANCE,
+        "machine",
+        instanceType="p5.4xlarge",
+        primaryNetworkInterface={"networkInterfaceId": "eni-1"},
+    )
+    assert called(machine) == ["machine (p5.4xlarge)"]
+    assert undecided("interface-layout", machine) == ["the interfaces of machine (p5.4xlarge)"]
+    assert len(violations("imdsv2", machine)) == 1
+
+
 @pytest.mark.parametrize(
     ("type_", "name"),
     [
