@@ -81,6 +81,10 @@ def _aws(node: Node, resources: list[Resource]) -> Verdicts:
             node.urn,
         )
         return
+    if any(one.others for one in found):
+        yield Undecided(
+            f"the strategy of the placement group of {node.called}: the group is not in this stack"
+        )
     for group in groups.values():
         strategy = text(look(group.props, "strategy"))
         if strategy is UNKNOWN:

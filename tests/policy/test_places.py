@@ -24,11 +24,13 @@ from tests.policy.plain import (
     violations,
 )
 
+RACKS = [resource(PLACEMENT_GROUP, name, name=name, strategy="cluster") for name in ("rack", "here", "there")]
+
 
 def machines(**both: tuple[Any, Any]) -> list[Resource]:
-    """Two instances that differ in the given properties."""
+    """Two instances that differ in the given properties, and the placement groups that they name."""
     common = {"placementGroup": ("rack", "rack"), "availabilityZone": ("us-east-1a", "us-east-1a"), **both}
-    return [
+    return RACKS + [
         resource(INSTANCE, name, instanceType=P5, **{key: pair[number] for key, pair in common.items()})
         for number, name in enumerate(("one", "two"))
     ]
@@ -124,8 +126,16 @@ def test_a_fleet_over_two_subnets_passes_only_where_both_are_known_to_be_of_one_
 def test_places_that_are_not_known_are_said(name: str) -> None:
     template = resource(TEMPLATE, "template", id_="lt-1", instanceType=P5, placement={"groupName": "rack"})
     fleet = resource(GROUP, "fleet", launchTemplate={"id": "lt-1"}, **{name: UNKNOWN})
-    assert undecided("placement", template, fleet) == [
+    assert undecided("placement", RACKS[0], template, fleet) == [
         f"the {'subnets' if name == 'vpcZoneIdentifiers' else 'zones'} of fleet"
+    ]
+
+
+def test_a_group_outside_the_stack_may_have_any_strategy() -> None:
+    template = resource(TEMPLATE, "template", instanceType=P5, placement={"groupName": "rack"})
+    assert violations("placement", template) == []
+    assert undecided("placement", template) == [
+        f"the strategy of the placement group of template ({P5}): the group is not in this stack"
     ]
 
 
