@@ -9,6 +9,7 @@ from typing import Any
 
 from pulumi.runtime.rpc import UNKNOWN
 
+from gpu_fabric.pull_request.hidden import SECRET, names_a_secret, without_forms
 from gpu_fabric.pull_request.start_up import changed_lines, shortened
 
 _LONGEST_VALUE = 48
@@ -80,12 +81,20 @@ def _alike(changes: Sequence[str]) -> str:
 
 
 def _both(path: str, old: Any, new: Any) -> str:
-    if path.rpartition(".")[2] in _PACKED and isinstance(old, str) and isinstance(new, str):
+    if path.rpartition(".")[2] not in _PACKED:
+        named = names_a_secret(path)
+        return f"{_value(old, secret=named)} → {_value(new, secret=named)}"
+    if isinstance(old, str) and isinstance(new, str):
         lines = changed_lines(old, new)
         if lines:
             more = f", and {len(lines) - _MOST_LINES} lines more" if len(lines) > _MOST_LINES else ""
             return ", ".join(lines[:_MOST_LINES]) + more
-    return f"{_value(old)} → {_value(new)}"
+    return f"{_script(old)} → {_script(new)}"
+
+
+def _script(value: Any) -> str:
+    """A start-up script as a whole: nobody reads what is packed, and its first characters may be a secret."""
+    return "a script" if isinstance(value, str) and value not in (UNKNOWN, SECRET) else _value(value)
 
 
 def _at(value: Any, path: str) -> Any:
@@ -99,12 +108,15 @@ def _at(value: Any, path: str) -> Any:
     return value
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, *, secret: bool = False) -> str:
+    """In a few characters; a `secret` is text of a property that is named as one."""
     if value is None:
         return "not set"
     if value == UNKNOWN:
         return "known after deployment"
     if isinstance(value, Mapping | list):
         return f"{len(value)} entries"
+    if secret and isinstance(value, str):
+        return SECRET
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return shortened(text, _LONGEST_VALUE)
+    return shortened(without_forms(text), _LONGEST_VALUE)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpu_fabric.pull_request.changes import table, totals
+from gpu_fabric.pull_request.hidden import without_forms
 from gpu_fabric.pull_request.runs import Outcome, Request
 
 LIMIT = 65_536
@@ -46,11 +47,11 @@ def comment(request: Request, outcome: Outcome, *, full_report: str = "", limit:
         )
     )
     sections = [
-        ("Policies", _fence(_policies(outcome.preview)), bool(_policies(outcome.preview))),
-        ("Lint", _findings(outcome.findings), bool(outcome.findings.get("findings"))),
-        (f"Changes against {outcome.base_note}", table(outcome.changes), outcome.ran),
-        ("The preview failed", _fence(_failure(outcome.preview)), not outcome.ran),
-        ("Fabric report", _details(outcome.report), bool(outcome.report)),
+        ("Policies", _fence(without_forms(_policies(outcome.preview))), bool(_policies(outcome.preview))),
+        ("Lint", without_forms(_findings(outcome.findings)), bool(outcome.findings.get("findings"))),
+        (f"Changes against {without_forms(outcome.base_note)}", table(outcome.changes), outcome.ran),
+        ("The preview failed", _fence(without_forms(_failure(outcome.preview))), not outcome.ran),
+        ("Fabric report", without_forms(_details(outcome.report)), bool(outcome.report)),
     ]
     text = head
     foot = f"\n\nMore in {link}.\n" if full_report else "\n"

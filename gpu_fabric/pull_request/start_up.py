@@ -10,6 +10,7 @@ from itertools import zip_longest
 from pulumi.runtime.rpc import UNKNOWN
 
 from gpu_fabric.policy.user_data import UnreadableError, parts
+from gpu_fabric.pull_request.hidden import SECRET, names_a_secret, shown_lines
 
 _LONGEST_LINE = 100
 #: Characters that are shown before the first one that differs.
@@ -17,29 +18,41 @@ _LINE_BEFORE = 32
 
 
 def changed_lines(old: str, new: str) -> list[str]:
-    """The lines that differ inside two start-up scripts; nothing where one cannot be unpacked or is not known yet."""
+    """The lines that differ inside two start-up scripts, without their secrets; nothing where one cannot be unpacked
+    or is not known yet."""
     if UNKNOWN in (old, new):
         return []
     try:
         before, after = (
-            [(part.path, line) for part in parts(raw) for line in _lines_of(part.text)] for raw in (old, new)
+            [(part.path, *line) for part in parts(raw) for line in _lines_of(part.path, part.text)]
+            for raw in (old, new)
         )
     except UnreadableError:
         return []
     said = []
+    # Compared with their secrets, so that a changed one is a change.
     for kind, at, to, new_at, new_to in SequenceMatcher(a=before, b=after, autojunk=False).get_opcodes():
         if kind == "equal":
             continue
-        pairs = list(zip_longest(before[at:to], after[new_at:new_to]))
+        pairs = zip_longest(
+            *([(path, shown) for path, _, shown in side] for side in (before[at:to], after[new_at:new_to]))
+        )
         said += [_line(was, now) for was, now in pairs]
     return said
 
 
-def _lines_of(text: str) -> list[str]:
-    """The lines that say something; of JSON one value a line, so that a change in it is a line."""
-    with suppress(ValueError):
+def _lines_of(path: str, text: str) -> list[tuple[str, str]]:
+    """The lines that say something, as they are and as they are shown; of JSON one value a line, so that a change in it
+    is a line."""
+    with suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(text), indent=1, ensure_ascii=False)
-    return [line.strip().rstrip(",") for line in text.splitlines() if any(map(str.isalnum, line))]
+    lines = text.splitlines()
+    shown = [SECRET] * len(lines) if names_a_secret(path) else shown_lines(text)
+    return [
+        (line.strip().rstrip(","), said.strip().rstrip(","))
+        for line, said in zip(lines, shown, strict=True)
+        if any(map(str.isalnum, line))
+    ]
 
 
 def _line(was: tuple[str, str] | None, now: tuple[str, str] | None) -> str:
@@ -47,6 +60,8 @@ def _line(was: tuple[str, str] | None, now: tuple[str, str] | None) -> str:
     if was is None or now is None or was[0] != now[0]:
         kinds = [(word, side) for word, side in (("removed", was), ("added", now)) if side is not None]
         return ", ".join(f"{side[0]}: {word} {_code(side[1])}" for word, side in kinds)
+    if was[1] == now[1]:
+        return f"{now[0]}: {_code(was[1])}, where only the secret differs"
     same = _same(was[1], now[1])
     start = max(0, same - _LINE_BEFORE)
     while 0 < start < same and was[1][start].isalnum():
