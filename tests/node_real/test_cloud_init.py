@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -352,7 +352,7 @@ def last_tag(root: Root, word: str) -> str:
 
 
 @contextmanager
-def planned(node: GpuNode, *steps: Any) -> Iterator[None]:
+def planned(node: GpuNode, *steps: Any) -> Generator[None]:
     """The node with these steps in place of its own."""
     node.root.run("cp", paths.SETUP_PLAN, "/kept.json")
     node.root.write(paths.SETUP_PLAN, json.dumps({"steps": steps}))

@@ -25,11 +25,12 @@ MACHINE = "azure-native:compute:VirtualMachine"
 P5, ND = "p5.48xlarge", "Standard_ND96isr_H100_v5"
 
 
-def resource(
-    type_: str, name: str, /, id_: str | None = None, refs: Mapping[str, str] | None = None, **props: Any
-) -> Resource:
-    """A resource; `refs` maps a property to the name of the resource that its value comes from."""
-    references = {key: (f"urn:{other}",) for key, other in (refs or {}).items()}
+def resource(type_: str, name: str, /, **props: Any) -> Resource:
+    """A resource with these properties, and with `id_`; `refs` maps a property to the name of the resource that its
+    value comes from."""
+    id_: str | None = props.pop("id_", None)
+    refs: Mapping[str, str] = props.pop("refs", {})
+    references = {key: (f"urn:{other}",) for key, other in refs.items()}
     return Resource(type_, name, f"urn:{name}", props, id_, references)
 
 

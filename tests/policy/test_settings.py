@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from gpu_fabric.policy.resource import Resource
 from tests.policy.plain import P5, TEMPLATE, resource, undecided, violations
 
 SETTING_RULES = ("gpudirect", "socket-names", "preflight-gate")
 
 
-def node(user_data: str) -> object:
+def node(user_data: str) -> Resource:
     return resource(TEMPLATE, "node", instanceType=P5, userData=user_data)
 
 
