@@ -12,8 +12,9 @@ from pathlib import Path
 import click
 
 from gpu_fabric.pull_request.comment import LIMIT, comment, marker
+from gpu_fabric.pull_request.errors import InputError
 from gpu_fabric.pull_request.github import PullRequest
-from gpu_fabric.pull_request.runs import InputError, Request, git, run
+from gpu_fabric.pull_request.runs import Request, git, run
 
 OWN_POLICY = Path(__file__).parents[1] / "policy"
 
@@ -37,6 +38,11 @@ OWN_POLICY = Path(__file__).parents[1] / "policy"
     help="Levels and parameters.",
 )
 @click.option("--no-policy", is_flag=True, help="No policy pack.")
+@click.option(
+    "--install",
+    is_flag=True,
+    help="Install the project's requirements.txt or pyproject.toml first, for both branches.",
+)
 @click.option(
     "--lint",
     "linted",
@@ -64,6 +70,7 @@ def main(
     policy: Path,
     policy_config: Path | None,
     no_policy: bool,
+    install: bool,
     linted: tuple[Path, ...],
     output: Path | None,
     sarif: Path | None,
@@ -85,6 +92,7 @@ def main(
             None if no_policy else policy.resolve(),
             None if policy_config is None else policy_config.resolve(),
             linted or None,
+            install,
         )
         outcome = run(request)
         text = comment(request, outcome, full_report=full_report, limit=LIMIT)

@@ -10,6 +10,7 @@ from typing import Any
 from pulumi.runtime.rpc import UNKNOWN
 
 from gpu_fabric.pull_request.hidden import SECRET, names_a_secret, without_forms
+from gpu_fabric.pull_request.markdown import code, inline
 from gpu_fabric.pull_request.start_up import changed_lines, shortened
 
 _LONGEST_VALUE = 48
@@ -46,7 +47,8 @@ def _row(step: Mapping[str, Any]) -> str:
     op = "**replace**" if step["op"] == "replace" else step["op"]
     # As the engine's own display has it: `aws:ec2:Vpc` for `aws:ec2/vpc:Vpc`.
     kind = re.sub(r"/\w+:", ":", types.rpartition("$")[2])
-    return f"| {op} | {name} | {kind} | {_what(step)} |"
+    cells = (op, inline(name), inline(kind), _what(step))
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _what(step: Mapping[str, Any]) -> str:
@@ -60,14 +62,14 @@ def _what(step: Mapping[str, Any]) -> str:
     for path in sorted(paths, key=lambda path: "[" in path):
         alike.setdefault(_INDEX.sub("[*]", path), []).append(path)
     said = [
-        f"`{name}`: {_alike([_both(path, _at(old, path), _at(new, path)) for path in together])}"
+        f"{code(name)}: {_alike([_both(path, _at(old, path), _at(new, path)) for path in together])}"
         if len(together) > 1
-        else f"`{together[0]}`: {_both(together[0], _at(old, together[0]), _at(new, together[0]))}"
+        else f"{code(together[0])}: {_both(together[0], _at(old, together[0]), _at(new, together[0]))}"
         for name, together in alike.items()
     ]
     if len(said) > _MOST_PATHS:
         said[_MOST_PATHS:] = [f"and {len(said) - _MOST_PATHS} more"]
-    return "; ".join(said).replace("|", "\\|").replace("\n", " ")
+    return "; ".join(said)
 
 
 def _alike(changes: Sequence[str]) -> str:
@@ -119,4 +121,4 @@ def _value(value: Any, *, secret: bool = False) -> str:
     if secret and isinstance(value, str):
         return SECRET
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    return shortened(without_forms(text), _LONGEST_VALUE)
+    return inline(shortened(without_forms(text), _LONGEST_VALUE))

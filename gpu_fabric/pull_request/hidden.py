@@ -38,6 +38,7 @@ _NAME = (
 )
 _NAMED = re.compile(_NAME, re.IGNORECASE)
 _ASSIGNED = re.compile(rf"(?<![\w])(?P<name>{_NAME})(?P<between>[\"']?\s*(?:=|:(?!//))\s*)", re.IGNORECASE)
+_VALUE = re.compile(rf"(?<![\w])({_NAME}=)(?!\[secret\])(?:\"[^\"]*\"|'[^']*'|[^\s`\"'|]+)", re.IGNORECASE)
 _OPTION = re.compile(rf"(?<!\S)(?P<name>--?{_NAME})(?P<between>\s+)(?=\S)", re.IGNORECASE)
 #: Commands that take a secret without a name before it.
 _COMMANDS = re.compile(
@@ -61,7 +62,7 @@ def names_a_secret(name: str) -> bool:
 def without_forms(text: str) -> str:
     """`text` without what has the form of a secret, and without the values of variables that are named as one."""
     shown = (_FORMS.sub(SECRET, without_secrets(line)) for line in without_secrets(text).split("\n"))
-    return "\n".join(re.sub(rf"(?<![\w])({_NAME}=)\S+", rf"\1{SECRET}", line, flags=re.I) for line in shown)
+    return "\n".join(_VALUE.sub(rf"\1{SECRET}", line) for line in shown)
 
 
 def shown_lines(text: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,15 +18,15 @@ from typing import Any
 import yaml
 
 from gpu_fabric.nccl.hardware import load_sizes
+from gpu_fabric.pull_request import environments
 from gpu_fabric.pull_request.changes import table
+from gpu_fabric.pull_request.environments import Environment
+from gpu_fabric.pull_request.errors import InputError
+from gpu_fabric.pull_request.markdown import inline
 
 #: Files that the lint reads among those that a branch changes.
 LINTED = (".sh", ".conf", ".xml", ".sbatch", ".slurm", ".env")
 _VIOLATION = re.compile(r"^ *- \[(mandatory|advisory)\]  (\S+)", re.MULTILINE)
-
-
-class InputError(Exception):
-    """What was asked for is not there; the text says what to give."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Request:
     policy_config: Path | None = None
     lint: tuple[Path, ...] | None = None
     """None: what the branch changes and the lint reads."""
+    install: bool = False
+    """Install what the project requires, for the change and for the base branch."""
 
     @property
     def place(self) -> str:
@@ -74,6 +77,12 @@ class Outcome:
     findings: dict[str, Any] = field(default_factory=dict)
     sarif: str = ""
     drift: str = ""
+    lint_failure: str = ""
+    """Why the lint could not read what it was given; empty where it could."""
+    base_failure: str = ""
+    """What the engine said where the base branch cannot be deployed."""
+    removed: str = ""
+    """The stack file, where this branch removes it."""
 
     @property
     def violations(self) -> dict[str, int]:
@@ -91,29 +100,69 @@ class Outcome:
         return bool(self.changes)
 
     @property
+    def policies_failed(self) -> bool:
+        """A mandatory policy does not hold, or the pack could not be asked: the program alone ran to its end."""
+        return self.ran and (self.exit_code != 0 or self.violations["mandatory"] > 0)
+
+    @property
     def failed(self) -> bool:
-        return self.exit_code != 0 or self.lint_errors > 0
+        if self.removed:
+            return False
+        return self.exit_code != 0 or not self.ran or self.lint_errors > 0 or bool(self.lint_failure)
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        what = (
+            f"{folder}: there is no such folder" if not folder.is_dir() else "git is not on PATH; install it"
+        )
+        raise InputError(what) from error
 
 
 def git(repository: Path, *arguments: str) -> str:
     """What git says. Raises InputError with its own message."""
-    done = subprocess.run(["git", *arguments], cwd=repository, capture_output=True, text=True, check=False)
+    done = _git(repository, *arguments)
     if done.returncode:
         raise InputError(f"git {' '.join(arguments)}: {done.stderr.strip()}")
     return done.stdout
 
 
+def common_commit(repository: Path, base: str) -> str:
+    """Where this branch left `base`, a branch (also one that only `origin` has) or a commit."""
+    for name in (base, f"origin/{base}"):
+        if _git(
+            repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}"
+        ).stdout:
+            done = _git(repository, "merge-base", name, "HEAD")
+            if done.returncode:
+                raise InputError(
+                    f"{name} and this branch have no commit in common here; fetch the whole history "
+                    "(`git fetch --unshallow`, or `fetch-depth: 0` of actions/checkout)"
+                )
+            return done.stdout.strip()
+    raise InputError(
+        f"there is no branch or commit {base} here, nor origin/{base}; name another --base, or fetch it "
+        f"(`git fetch origin {base}`)"
+    )
+
+
 def _python(
-    folder: Path, module: str, *arguments: str, check: bool = False
+    folder: Path, module: str, *arguments: str, environment: Environment | None = None
 ) -> subprocess.CompletedProcess[str]:
     """A module of ours, the one in `folder` where it has one, else the installed one."""
+    python = (environment or Environment()).python
     home = str(folder) if (folder / "gpu_fabric").is_dir() else str(Path(__file__).parents[2])
-    environment = {
+    variables = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join(filter(None, [home, os.environ.get("PYTHONPATH")])),
     }
-    line = [sys.executable, "-m", module, *arguments]
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=check, env=environment)
+    if python != sys.executable:
+        # Pulumi's own language host takes the Python on PATH.
+        variables["PATH"] = os.pathsep.join([str(Path(python).parent), os.environ.get("PATH", os.defpath)])
+    line = [python, "-m", module, *arguments]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False, env=variables)
 
 
 @contextmanager
@@ -129,53 +178,89 @@ def _worktree(repository: Path, commit: str, folder: Path) -> Generator[Path]:
 
 def run(request: Request) -> Outcome:
     """Everything that a report needs. Raises InputError where stack or base is not there."""
-    if not (request.project / request.stack_file).exists():
-        raise InputError(
-            f"{request.place}/{request.stack_file} is not there; name another --stack or --project"
-        )
-    commit = git(request.repository, "merge-base", request.base, "HEAD").strip()
+    stack_file = request.project / request.stack_file
+    if not stack_file.exists():
+        return _removed(request)
+    linted = _given(request)
+    commit = common_commit(request.repository, request.base)
     with tempfile.TemporaryDirectory(prefix="gpu-fabric-") as name:
         folder = Path(name)
-        base_plan, note = None, "the deployed stack"
+        environment = environments.of_change(request.project, folder / "environment", install=request.install)
+        base_plan, note, base_failure = None, "the deployed stack", ""
         with _worktree(request.repository, commit, folder) as base:
             there = base / request.place
             if (there / request.stack_file).exists():
                 base_plan = _plan(there / request.stack_file)
                 if request.cloud == "simulated":
-                    note = _deploy_base(request, base, there, folder / "simulation", commit)
+                    base_failure = _deploy_base(request, base, there, folder, environment)
+                    named = f"{request.base} ({commit[:9]})"
+                    note = (
+                        f"nothing: {named} cannot be deployed on simulated clouds"
+                        if base_failure
+                        else f"{named}, deployed on simulated clouds"
+                    )
             elif request.cloud == "simulated":
                 note = f"nothing: {request.stack_file} is not on {request.base}"
-        preview, changes = _preview(request, folder / "simulation")
-        plan = _plan(request.project / request.stack_file)
-        report = _report(request.project / request.stack_file, planned=plan is not None)
-        findings, sarif = _lint(request, commit)
+        preview, changes = _preview(request, folder / "simulation", environment)
+        plan = _plan(stack_file)
+        findings, sarif, lint_failure = _lint(request, commit if linted is None else linted)
         return Outcome(
             preview.returncode,
-            preview.stdout + ("" if preview.returncode == 0 else preview.stderr),
+            _local(request, preview.stdout + ("" if preview.returncode == 0 else preview.stderr)),
             changes,
             note,
             plan,
             base_plan,
-            report,
+            _local(request, _report(stack_file, planned=plan is not None)),
             findings,
             sarif,
             _drift(request),
+            _local(request, lint_failure),
+            _local(request, base_failure),
         )
 
 
-def _deploy_base(request: Request, base: Path, project: Path, folder: Path, commit: str) -> str:
-    _same_interpreter(request, project)
+def _removed(request: Request) -> Outcome:
+    """That this branch removes the stack. Raises InputError where it never was there."""
+    name = f"{request.place}/{request.stack_file}"
+    commit = common_commit(request.repository, request.base)
+    # As git spells it: without the `./` of a project at the top.
+    spelled = str(Path(name))
+    if _git(request.repository, "cat-file", "-e", f"{commit}:{spelled}").returncode:
+        raise InputError(f"{name} is not there; name another --stack or --project")
+    return Outcome(0, "", {}, f"{request.base} ({commit[:9]})", None, None, "", removed=spelled)
+
+
+def _local(request: Request, text: str) -> str:
+    """`text` with paths as a reader of the repository knows them."""
+    return text.replace(f"{request.repository}/", "")
+
+
+def _deploy_base(request: Request, base: Path, project: Path, folder: Path, change: Environment) -> str:
+    """Deploy the base branch; what was said where that failed. Nothing of it is left then."""
+    simulation = folder / "simulation"
+    try:
+        environment = environments.of_base(
+            request.project, project, folder / "base-environment", change, install=request.install
+        )
+    except InputError as error:
+        return str(error)
     done = _python(
         base,
         "gpu_fabric.engine",
-        *("up", "--stack", request.stack, "--project", str(project), "--folder", str(folder)),
+        *("up", "--stack", request.stack, "--project", str(project), "--folder", str(simulation)),
+        environment=environment,
     )
-    if done.returncode:
-        return f"nothing: {request.base} ({commit[:9]}) cannot be deployed on simulated clouds"
-    return f"{request.base} ({commit[:9]}), deployed on simulated clouds"
+    if not done.returncode:
+        return ""
+    shutil.rmtree(simulation, ignore_errors=True)
+    said = (done.stdout + done.stderr).replace(f"{base}/", "").strip()
+    return said or f"the engine ended with code {done.returncode} and said nothing"
 
 
-def _preview(request: Request, folder: Path) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
+def _preview(
+    request: Request, folder: Path, environment: Environment
+) -> tuple[subprocess.CompletedProcess[str], dict[str, Any]]:
     """The preview with the policy pack, and once more as JSON (the engine prints no policies there)."""
     arguments = ["preview", "--stack", request.stack, "--project", str(request.project)]
     arguments += ["--cloud", request.cloud]
@@ -184,19 +269,14 @@ def _preview(request: Request, folder: Path) -> tuple[subprocess.CompletedProces
     policies = [] if request.policy is None else ["--policy-pack", str(request.policy)]
     if request.policy_config is not None:
         policies += ["--policy-pack-config", str(request.policy_config)]
-    said = _python(request.repository, "gpu_fabric.engine", *arguments, "--", *policies)
-    as_json = _python(request.repository, "gpu_fabric.engine", *arguments, "--", "--json")
+    said = _python(
+        request.repository, "gpu_fabric.engine", *arguments, "--", *policies, environment=environment
+    )
+    as_json = _python(
+        request.repository, "gpu_fabric.engine", *arguments, "--", "--json", environment=environment
+    )
     # Without policies only a program that did not run to its end fails.
     return said, json.loads(as_json.stdout) if as_json.returncode == 0 else {}
-
-
-def _same_interpreter(request: Request, there: Path) -> None:
-    """Give the base branch's files the virtual environment that their Pulumi.yaml names: git does not hold it."""
-    project = yaml.safe_load((there / "Pulumi.yaml").read_text(encoding="utf-8"))
-    runtime = project.get("runtime")
-    named = (runtime.get("options") or {}).get("virtualenv") if isinstance(runtime, dict) else None
-    if named and (request.project / named).is_dir() and not (there / named).exists():
-        (there / named).symlink_to((request.project / named).resolve())
 
 
 def _plan(stack_file: Path) -> dict[str, Any] | None:
@@ -215,29 +295,56 @@ def _planner(stack_file: Path, *arguments: str) -> subprocess.CompletedProcess[s
     return _python(Path(__file__).parents[2], "gpu_fabric.cli", "plan", str(stack_file), *arguments)
 
 
-def _lint(request: Request, commit: str) -> tuple[dict[str, Any], str]:
-    files: Sequence[str]
-    if request.lint is not None:
-        files = [str(path) for path in request.lint]
-    else:
-        changed = git(request.repository, "diff", "--name-only", "--diff-filter=d", commit).splitlines()
+def _given(request: Request) -> list[str] | None:
+    """The files that `--lint` names, from the folder of the call. Raises InputError where one is not there."""
+    if request.lint is None:
+        return None
+    missing = [str(path) for path in request.lint if not path.is_file()]
+    if missing:
+        raise InputError(f"--lint {', '.join(missing)}: there is no such file")
+    paths = [path.resolve() for path in request.lint]
+    return [
+        str(path.relative_to(request.repository) if path.is_relative_to(request.repository) else path)
+        for path in paths
+    ]
+
+
+def _lint(request: Request, given: str | Sequence[str]) -> tuple[dict[str, Any], str, str]:
+    """Findings as JSON and as SARIF, and why the lint failed. `given`: files, or the commit that changes count from."""
+    if isinstance(given, str):
+        # NUL between the names: git quotes others than ASCII's letters where it writes lines.
+        changed = git(request.repository, "diff", "--name-only", "-z", "--diff-filter=d", given).split("\0")
         files = [name for name in changed if name.endswith(LINTED) and not name.startswith("tests/")]
+    else:
+        files = list(given)
     if not files:
-        return {}, ""
+        return {}, "", ""
     sizes = [word for size in _sizes(request.project / request.stack_file) for word in ("--for", size)]
-    machine = _python(request.repository, "gpu_fabric.cli", "lint", "--json", *sizes, *files)
-    sarif = _python(request.repository, "gpu_fabric.cli", "lint", "--sarif", *sizes, *files)
-    return (json.loads(machine.stdout) if machine.stdout.startswith("{") else {}), sarif.stdout
+    options = [*sizes, "--", *files]
+    machine = _python(request.repository, "gpu_fabric.cli", "lint", "--json", *options)
+    sarif = _python(request.repository, "gpu_fabric.cli", "lint", "--sarif", *options)
+    read = json.loads(machine.stdout) if machine.stdout.startswith("{") else {}
+    if machine.returncode in (0, 1) and read:
+        return read, sarif.stdout, ""
+    said = (machine.stderr or machine.stdout).strip()
+    return read, sarif.stdout, said or f"the lint ended with code {machine.returncode} and said nothing"
 
 
 def _sizes(stack_file: Path) -> list[str]:
     """The catalog's sizes that the stack file names, so that the lint knows the platform."""
-    config = (yaml.safe_load(stack_file.read_text(encoding="utf-8")) or {}).get("config") or {}
-    fabric = config.get("gpu-fabric:fabric") or {}
+    try:
+        found: Any = yaml.safe_load(stack_file.read_text(encoding="utf-8"))
+    except (ValueError, yaml.YAMLError):
+        return []  # The preview says what is wrong with it.
+    fabric = _below(_below(found, "config"), "gpu-fabric:fabric")
     named = [
-        (fabric.get(cloud) or {}).get(key) for cloud, key in (("aws", "instanceType"), ("azure", "vmSize"))
+        _below(_below(fabric, cloud), key) for cloud, key in (("aws", "instanceType"), ("azure", "vmSize"))
     ]
     return [name for name in named if isinstance(name, str) and name in load_sizes()]
+
+
+def _below(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else None
 
 
 def _drift(request: Request) -> str:
@@ -246,7 +353,7 @@ def _drift(request: Request) -> str:
     done = refreshed(request.project, request.stack, "--cloud", request.cloud)
     if not done.stdout.startswith("{"):
         last = (done.stderr.strip().splitlines() or ["pulumi refresh said nothing"])[-1]
-        return f"Unknown: {last}"
+        return f"Unknown: {inline(last)}"
     return drift_note(json.loads(done.stdout))
 
 

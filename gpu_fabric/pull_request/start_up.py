@@ -11,6 +11,7 @@ from pulumi.runtime.rpc import UNKNOWN
 
 from gpu_fabric.policy.user_data import UnreadableError, parts
 from gpu_fabric.pull_request.hidden import SECRET, names_a_secret, shown_lines
+from gpu_fabric.pull_request.markdown import code, inline
 
 _LONGEST_LINE = 100
 #: Characters that are shown before the first one that differs.
@@ -59,9 +60,9 @@ def _line(was: tuple[str, str] | None, now: tuple[str, str] | None) -> str:
     """One line of a script before and after, from where the two part."""
     if was is None or now is None or was[0] != now[0]:
         kinds = [(word, side) for word, side in (("removed", was), ("added", now)) if side is not None]
-        return ", ".join(f"{side[0]}: {word} {_code(side[1])}" for word, side in kinds)
+        return ", ".join(f"{inline(side[0])}: {word} {_code(side[1])}" for word, side in kinds)
     if was[1] == now[1]:
-        return f"{now[0]}: {_code(was[1])}, where only the secret differs"
+        return f"{inline(now[0])}: {_code(was[1])}, where only the secret differs"
     same = _same(was[1], now[1])
     start = max(0, same - _LINE_BEFORE)
     while 0 < start < same and was[1][start].isalnum():
@@ -70,7 +71,7 @@ def _line(was: tuple[str, str] | None, now: tuple[str, str] | None) -> str:
     end = min(_same(old[::-1], new[::-1]), min(len(old), len(new)) - _LINE_BEFORE)
     old, new = (text[: len(text) - max(0, end)] for text in (old, new))
     lead = "…" if start else ""
-    return f"{now[0]}: {_code(lead + old)} → {_code(lead + new)}"
+    return f"{inline(now[0])}: {_code(lead + old)} → {_code(lead + new)}"
 
 
 def _same(one: str, other: str) -> int:
@@ -82,7 +83,7 @@ def _same(one: str, other: str) -> int:
 
 
 def _code(text: str) -> str:
-    return f"`{shortened(text.replace('`', chr(39)), _LONGEST_LINE)}`"
+    return code(shortened(text, _LONGEST_LINE))
 
 
 def shortened(text: str, longest: int) -> str:

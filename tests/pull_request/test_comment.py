@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import gzip
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from pulumi.runtime.rpc import UNKNOWN
 
 from gpu_fabric.pull_request.changes import table
@@ -38,6 +40,7 @@ def plan(**values: float) -> dict[str, Any]:
     }
 
 
+@settings(deadline=None)
 @given(st.integers(min_value=0, max_value=3_000), st.integers(min_value=2_000, max_value=LIMIT))
 def test_a_comment_never_exceeds_the_limit_and_closes_what_it_opens(lines: int, limit: int) -> None:
     long = outcome(report="# Fabric report: dev\n\n" + "a line of the report\n" * lines)
@@ -91,6 +94,145 @@ def test_what_failed_is_open_and_the_rest_is_folded() -> None:
     text = comment(REQUEST, outcome(findings={"findings": [error], "counts": {"error": 1}}))
     assert "<details open><summary>Lint</summary>" in text
     assert "<details><summary>Fabric report</summary>" in text
+
+
+def section_titles(text: str) -> list[str]:
+    return re.findall(r"<summary>(.*?)</summary>", text)
+
+
+LONG: dict[str, Any] = {
+    "preview": "Policies:\n    - [mandatory]  a  (x)\n" + "      a line\n" * 10_000 + "\n",
+    "report": "# Report\n\n" + "| a | b |\n" * 50_000,
+    "findings": {
+        "counts": {"error": 1_000},
+        "findings": [
+            {"level": "error", "path": "a.sh", "line": n, "what": "w" * 100, "remedy": "r", "code": "c"}
+            for n in range(1_000)
+        ],
+    },
+    "lint_failure": "x\n" * 40_000,
+    "base_failure": "y\n" * 40_000,
+}
+
+
+@given(st.sets(st.sampled_from(sorted(LONG))), st.integers(min_value=4_000, max_value=LIMIT))
+@settings(max_examples=25, deadline=None)
+def test_a_long_section_takes_the_room_of_no_other(long: set[str], limit: int) -> None:
+    short = {
+        "preview": "Policies:\n    - [mandatory]  a  (x)\n\n",
+        "report": "# Report\n\nshort\n",
+        "findings": {"counts": {"error": 1}, "findings": LONG["findings"]["findings"][:1]},
+        "lint_failure": "x",
+        "base_failure": "y",
+    }
+    given_ = {name: (LONG if name in long else short)[name] for name in short}
+    text = comment(REQUEST, outcome(**given_), full_report="https://example.com/run", limit=limit)
+    assert len(text) <= limit
+    assert section_titles(text) == [
+        "Policies",
+        "The lint failed",
+        "Lint",
+        "Changes against main (0123456)",
+        "Why the base cannot be deployed",
+        "Fabric report",
+    ]
+    assert text.count("… cut; the rest is in [the full report](https://example.com/run).") == len(long)
+    assert text.count("<details") == text.count("</details>")
+    assert text.count("```") % 2 == 0
+
+
+def test_a_picture_that_is_too_large_is_left_out_and_named() -> None:
+    picture = "## Picture\n\n```mermaid\nflowchart LR\n" + "a" * LIMIT + "\n```\n\nrest"
+    text = comment(REQUEST, outcome(report=f"# Report\n\n{picture}"))
+    assert len(text) <= LIMIT
+    assert "The picture is too large for a comment; it is in the full report of this run." in text
+
+
+def test_what_the_lint_could_not_read_fails_the_report_and_is_said() -> None:
+    unread = outcome(lint_failure="error: a.sh: no such file")
+    text = comment(REQUEST, unread)
+    assert unread.failed
+    assert "| lint | **failed** |  |" in text
+    assert "<details open><summary>The lint failed</summary>\n\n```\nerror: a.sh: no such file\n```" in text
+
+
+def test_an_engine_that_was_never_reached_is_quoted() -> None:
+    text = comment(
+        REQUEST, outcome(exit_code=2, changes={}, preview="error: Pulumi.dev.yaml: line 3: no YAML")
+    )
+    assert (
+        "<summary>The preview failed</summary>\n\n```\nerror: Pulumi.dev.yaml: line 3: no YAML\n```" in text
+    )
+    silent = comment(REQUEST, outcome(exit_code=9, changes={}))
+    assert "The engine ended with code 9 and said nothing." in silent
+
+
+def test_a_tick_of_policies_is_not_shown_where_the_program_did_not_run_to_its_end() -> None:
+    said = "Diagnostics:\n  error: boom\n\nPolicies:\n    ✅ gpu-fabric@v0.1.0\n\n"
+    text = comment(REQUEST, outcome(exit_code=255, changes={}, preview=said))
+    assert "boom" in text
+    assert "✅" not in text
+
+
+def test_a_stack_without_a_fabric_is_told_so_where_the_prediction_would_stand() -> None:
+    text = comment(
+        REQUEST, outcome(report="error: Pulumi.dev.yaml: config has no mapping 'gpu-fabric:fabric'")
+    )
+    assert "No prediction: Pulumi.dev.yaml: config has no mapping 'gpu-fabric:fabric'" in text
+    assert "Fabric report" not in section_titles(text)
+
+
+#: Markup and mentions in every place where somebody else's words stand.
+HOSTILE = "a</details><img src=x>|`b` *c* [d](http://e) @team #1 <!-- x -->\n| e"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        table({"steps": [{"op": "create", "urn": f"urn:pulumi:dev::p::a:b/c:D::{HOSTILE}"}]}),
+        table(
+            {
+                "steps": [
+                    {
+                        "op": "update",
+                        "urn": "urn:pulumi:dev::p::a:b/c:D::r",
+                        "detailedDiff": {"tag": {}},
+                        "oldState": {"inputs": {"tag": "x"}},
+                        "newState": {"inputs": {"tag": HOSTILE}},
+                    }
+                ]
+            }
+        ),
+        comment(
+            REQUEST,
+            outcome(
+                findings={
+                    "counts": {"error": 1},
+                    "findings": [
+                        {
+                            "level": "error",
+                            "path": "a.sh",
+                            "line": 1,
+                            "what": HOSTILE,
+                            "remedy": HOSTILE,
+                            "code": "c",
+                        }
+                    ],
+                }
+            ),
+        ),
+    ],
+)
+def test_somebody_else_s_words_are_neither_markup_nor_mentions(text: str) -> None:
+    shown = MarkdownIt("commonmark").enable("table").render(text)
+    assert "<img" not in shown
+    assert shown.count("<a ") == 0
+    assert "<em>" not in shown
+    assert "&lt;/details&gt;" in shown
+    assert not re.search(r"[@#](?=team|1)", shown)
+    for line in text.splitlines():
+        if line.startswith("| ") and "check" not in text:
+            assert len(re.findall(r"(?<!\\)\|", line)) == 5, line
 
 
 def step(op: str, **more: Any) -> dict[str, Any]:

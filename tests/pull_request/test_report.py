@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +14,9 @@ import pytest
 import yaml
 
 from gpu_fabric.engine.binary import Engine
-from gpu_fabric.pull_request.runs import drift_note, refreshed
+from gpu_fabric.pull_request import runs
+from gpu_fabric.pull_request.errors import InputError
+from gpu_fabric.pull_request.runs import Request, common_commit, drift_note, refreshed
 from tests.simulated import PULUMI_YAML, ROOT, SimulatedStack
 
 BASE = {"zone": "us-east-1a", "instanceType": "p5.48xlarge", "nodes": 4}
@@ -92,6 +95,118 @@ def test_a_branch_that_changes_nodes_mtu_and_layout_is_told_what_that_does(repos
 
 
 @pytest.mark.engine
+def test_policies_that_cannot_be_asked_fail_the_report_with_the_engine_s_words(repository: Path) -> None:
+    (repository / "levels.json").write_text(json.dumps({"gpudirect": {"failOn": "never"}}))
+    done = report(repository, "--policy-config", "levels.json", "--output", "full.md")
+    assert done.returncode == 1
+    assert "| preview | passed | 33 unchanged |" in done.stdout
+    assert "| policies | **failed** |  |" in done.stdout
+    assert "<details open><summary>The policies could not be asked</summary>" in done.stdout
+    assert "failOn" in done.stdout
+
+
+@pytest.mark.engine
+def test_a_base_that_fails_half_way_leaves_nothing_to_compare_with(repository: Path) -> None:
+    program = (repository / "__main__.py").read_text()
+    git(repository, "checkout", "-q", "main")
+    commit(repository, BASE, **{"__main__.py": program + "\nraise RuntimeError('half way')\n"})
+    git(repository, "checkout", "-q", "-B", "change")
+    commit(repository, BASE, **{"__main__.py": program, "größe.sh": "export NCCL_NET_GDR_LEVEL=LOC\n"})
+    (repository / "-x.sh").write_text("export NCCL_NET_GDR_LEVEL=LOC\n")
+    git(repository, "add", "-A")
+    done = report(repository)
+    text = done.stdout
+    assert "cannot be deployed on simulated clouds</summary>" in text
+    assert "<summary>Why the base cannot be deployed</summary>" in text
+    assert "RuntimeError: half way" in text
+    assert "| preview | passed | 33 to create |" in text
+    # Names that git quotes, and that look like options, are read as well.
+    assert done.returncode == 1
+    assert "`größe.sh:1` " in text
+    assert "`-x.sh:1` " in text
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"config: [\n", "Pulumi.dev.yaml"),
+        (b"config: 5\n", "invalid YAML file"),
+        (b"config:\n  gpu-fabric:fabric: text\n", "fabric: text stands where a map belongs"),
+        (b"x: caf\xe9\n", "Pulumi.dev.yaml"),
+    ],
+)
+@pytest.mark.engine
+def test_a_stack_file_that_cannot_be_read_is_told_in_the_comment(
+    repository: Path, text: bytes, words: str
+) -> None:
+    (repository / "Pulumi.dev.yaml").write_bytes(text)
+    (repository / "job.sh").write_text("date\n")
+    git(repository, "add", "-A")
+    done = report(repository)
+    assert done.returncode == 1, done.stderr
+    (said,) = re.findall(r"<summary>The preview failed</summary>\n\n```\n(.*?)\n```", done.stdout, re.DOTALL)
+    assert words in said
+    assert str(repository) not in done.stdout
+
+
+def test_a_branch_that_removes_a_stack_is_told_what_stays(repository: Path) -> None:
+    git(repository, "rm", "-q", "Pulumi.dev.yaml")
+    git(repository, "commit", "-q", "-m", "gone")
+    done = report(repository)
+    assert done.returncode == 0, done.stderr
+    assert "This branch removes the stack: `Pulumi.dev.yaml` is on main (" in done.stdout
+    assert "until somebody runs `pulumi destroy`" in done.stdout
+
+
+def test_a_base_that_only_origin_has_is_found(repository: Path, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "-b", "change", str(repository), str(clone))
+    assert common_commit(clone, "main") == common_commit(repository, "main")
+
+
+def test_branches_without_a_common_commit_are_told_to_fetch_all(repository: Path) -> None:
+    git(repository, "checkout", "-q", "--orphan", "other")
+    git(repository, "commit", "-q", "-m", "other")
+    with pytest.raises(
+        InputError, match=r"main and this branch have no commit in common here; .*fetch-depth: 0"
+    ):
+        common_commit(repository, "main")
+
+
+def test_without_git_the_report_says_what_is_missing(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(repository))
+    with pytest.raises(InputError, match="git is not on PATH"):
+        common_commit(repository, "main")
+
+
+def test_files_for_the_lint_are_named_from_the_folder_of_the_call(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = repository / "inner"
+    inner.mkdir()
+    (inner / "run.sh").write_text("export NCCL_NET_GDR_LEVEL=LOC\n")
+    monkeypatch.chdir(inner)
+    request = Request(repository, repository, "dev", "main", lint=(Path("run.sh"),))
+    files = runs._given(request)
+    assert files is not None
+    assert files == ["inner/run.sh"]
+    findings, sarif, failure = runs._lint(request, files)
+    assert failure == ""
+    assert findings["counts"]["error"] == 1
+    assert "inner/run.sh" in sarif
+
+
+def test_a_file_that_the_lint_cannot_read_is_a_failure_with_its_words(repository: Path) -> None:
+    request = Request(repository, repository, "dev", "main")
+    (repository / "gone.sh").symlink_to("nowhere")
+    git(repository, "add", "-A")
+    _, _, failure = runs._lint(request, common_commit(repository, "main"))
+    assert "gone.sh" in failure
+
+
+@pytest.mark.engine
 def test_what_somebody_changed_beside_pulumi_is_named_with_both_values(
     repository: Path, engine: Engine
 ) -> None:
@@ -124,7 +239,11 @@ def test_a_program_that_ends_in_an_error_fails_the_report_and_shows_the_error(re
     ("arguments", "message"),
     [
         (("--stack", "prod"), "error: ./Pulumi.prod.yaml is not there; name another --stack or --project"),
-        (("--base", "nowhere"), "error: git merge-base nowhere HEAD: fatal: Not a valid object name nowhere"),
+        (("--lint", "x.sh", "--lint", "y.sh"), "error: --lint x.sh, y.sh: there is no such file"),
+        (
+            ("--base", "nowhere"),
+            "error: there is no branch or commit nowhere here, nor origin/nowhere; name another --base, or fetch it",
+        ),
     ],
 )
 def test_what_is_not_there_ends_with_code_2_and_a_message(
