@@ -9,7 +9,7 @@ from typing import Any
 
 from gpu_fabric.pull_request.changes import table, totals
 from gpu_fabric.pull_request.hidden import without_forms
-from gpu_fabric.pull_request.markdown import code, fence, inline
+from gpu_fabric.pull_request.markdown import code, fence, inline, summary
 from gpu_fabric.pull_request.runs import Outcome, Request
 
 LIMIT = 65_536
@@ -55,7 +55,7 @@ class _Section:
     @property
     def _start(self) -> str:
         opened = " open" if self.opened else ""
-        return f"\n\n<details{opened}><summary>{inline(self.title)}</summary>\n\n"
+        return f"\n\n<details{opened}><summary>{summary(self.title)}</summary>\n\n"
 
 
 #: Room for what closes a body that is cut.
@@ -110,7 +110,7 @@ def _sections(outcome: Outcome) -> list[_Section]:
             outcome.ran,
         ),
         (
-            _Section("Why the base cannot be deployed", fence(_words(outcome.base_failure))),
+            _Section("Why the base cannot be deployed", fence(_failure(outcome.base_failure))),
             outcome.base_failure,
         ),
         (_Section("Fabric report", report), report),

@@ -73,7 +73,7 @@ def of_base(project: Path, there: Path, folder: Path, change: Environment, *, in
         return _beside_ours(there, folder, wanted) if wanted else Environment()
     # Git holds no environment, and the path may lead out of the worktree: its Pulumi.yaml says where ours is.
     place = (project / name).resolve()
-    if wanted != change.requires:
+    if wanted and wanted != change.requires:
         place = folder
         _make(place, there)
     if (place / "bin" / "python").exists():

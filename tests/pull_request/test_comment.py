@@ -183,7 +183,7 @@ def test_a_stack_without_a_fabric_is_told_so_where_the_prediction_would_stand() 
 
 
 #: Markup and mentions in every place where somebody else's words stand.
-HOSTILE = "a</details><img src=x>|`b` *c* [d](http://e) @team #1 <!-- x -->\n| e"
+HOSTILE = "a\\|</details><img src=x>|`b` *c* [d](http://e) @team #1 <!-- x -->\n| e"
 
 
 @pytest.mark.parametrize(
@@ -233,6 +233,11 @@ def test_somebody_else_s_words_are_neither_markup_nor_mentions(text: str) -> Non
     for line in text.splitlines():
         if line.startswith("| ") and "check" not in text:
             assert len(re.findall(r"(?<!\\)\|", line)) == 5, line
+
+
+def test_the_base_s_name_stands_in_a_title_as_it_is() -> None:
+    text = comment(REQUEST, outcome(base_note="HEAD~1 <b> @team (0123456)"))
+    assert "Changes against HEAD~1 &lt;b&gt; @\u200bteam (0123456)" in section_titles(text)
 
 
 def step(op: str, **more: Any) -> dict[str, Any]:

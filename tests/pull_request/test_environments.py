@@ -95,3 +95,12 @@ def test_what_cannot_be_installed_is_told_in_pip_s_words(tmp_path: Path) -> None
     (change / "requirements.txt").write_text("./nowhere.whl\n")
     with pytest.raises(InputError, match=r"what change requires cannot be installed:\n(.|\n)*nowhere\.whl"):
         of_change(change, tmp_path / "e1", install=True)
+
+
+def test_a_base_that_requires_nothing_yet_runs_in_the_environment_that_is_there(tmp_path: Path) -> None:
+    change = project(tmp_path / "change", "2.0", "venv")
+    base = project(tmp_path / "base", None, "venv")
+    found = of_change(change, tmp_path / "e1", install=True)
+    of_base(change, base, tmp_path / "e2", found, install=True)
+    named = yaml.safe_load((base / "Pulumi.yaml").read_text())["runtime"]["options"]["virtualenv"]
+    assert named == str(change / "venv")
