@@ -89,7 +89,8 @@ def _name(file: Path, environment: Path) -> None:
 
 def _beside_ours(project: Path, folder: Path, wanted: tuple[str, ...]) -> Environment:
     """An environment with the project's requirements first, and ours for what they leave out."""
-    _run([sys.executable, "-m", "venv", str(folder)], project)
+    # pip is among ours; a copy of it would take seconds.
+    _run([sys.executable, "-m", "venv", "--without-pip", str(folder)], project)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder)}))
     # addsitedir reads the .pth files there too, such as that of an editable gpu-fabric.
     ours = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"

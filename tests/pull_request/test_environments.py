@@ -57,19 +57,14 @@ def test_requirements_come_first_and_ours_stay_for_the_rest(tmp_path: Path, by: 
     assert not list(change.glob("*venv*"))
 
 
-def test_an_environment_that_pulumi_yaml_names_is_made_where_it_says(tmp_path: Path) -> None:
-    change = project(tmp_path / "a" / "change", "2.0", "../../venvs/x")
-    of_change(change, tmp_path / "e1", install=True)
-    assert says(str(tmp_path / "venvs" / "x" / "bin" / "python"), VERSION) == "2.0"
-
-
 @pytest.mark.parametrize("version", ["2.0", "1.0"])
-def test_the_base_s_pulumi_yaml_leads_to_an_environment_with_what_the_base_requires(
+def test_a_named_environment_is_made_where_pulumi_yaml_says_and_the_base_gets_what_it_requires(
     tmp_path: Path, version: str
 ) -> None:
     change = project(tmp_path / "a" / "change", "2.0", "../../venvs/x")
     base = project(tmp_path / "elsewhere", version, "../../venvs/x")
     found = of_change(change, tmp_path / "e1", install=True)
+    assert says(str(tmp_path / "venvs" / "x" / "bin" / "python"), VERSION) == "2.0"
     of_base(change, base, tmp_path / "e2", found, install=True)
     named = yaml.safe_load((base / "Pulumi.yaml").read_text())["runtime"]["options"]["virtualenv"]
     assert says(f"{named}/bin/python", VERSION) == version
