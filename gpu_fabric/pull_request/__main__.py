@@ -14,9 +14,7 @@ import click
 from gpu_fabric.pull_request.comment import LIMIT, comment, marker
 from gpu_fabric.pull_request.errors import InputError
 from gpu_fabric.pull_request.github import PullRequest
-from gpu_fabric.pull_request.runs import Request, git, run
-
-OWN_POLICY = Path(__file__).parents[1] / "policy"
+from gpu_fabric.pull_request.runs import OWN_POLICY, Request, git, run
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ from gpu_fabric.pull_request.markdown import inline
 
 #: Files that the lint reads among those that a branch changes.
 LINTED = (".sh", ".conf", ".xml", ".sbatch", ".slurm", ".env")
+OWN_POLICY = Path(__file__).parents[1] / "policy"
 _VIOLATION = re.compile(r"^ *- \[(mandatory|advisory)\]  (\S+)", re.MULTILINE)
 
 
@@ -182,6 +183,15 @@ def run(request: Request) -> Outcome:
     if not stack_file.exists():
         return _removed(request)
     linted = _given(request)
+    if (
+        request.policy is not None
+        and request.policy_config is not None
+        and request.policy.samefile(OWN_POLICY)
+    ):
+        # Here, for the pack is an extra of its own.
+        from gpu_fabric.policy.pack import policies
+
+        _known_rules(request.policy_config, {"all", *(policy.name for policy in policies())})
     commit = common_commit(request.repository, request.base)
     with tempfile.TemporaryDirectory(prefix="gpu-fabric-") as name:
         folder = Path(name)
@@ -217,6 +227,19 @@ def run(request: Request) -> Outcome:
             _drift(request),
             _local(request, lint_failure),
             _local(request, base_failure),
+        )
+
+
+def _known_rules(config: Path, names: Collection[str]) -> None:
+    """Raise InputError where a policy configuration names no rule of ours: the engine takes that in silence."""
+    try:
+        given = json.loads(config.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{config.name}: it is no JSON: {error}") from error
+    unknown = [name for name in given if name not in names] if isinstance(given, dict) else []
+    if unknown:
+        raise InputError(
+            f"{config.name}: {', '.join(unknown)}: no such rule; the rules are {', '.join(sorted(names))}"
         )
 
 

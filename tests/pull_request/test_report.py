@@ -158,6 +158,25 @@ def test_a_branch_that_removes_a_stack_is_told_what_stays(repository: Path) -> N
     assert "until somebody runs `pulumi destroy`" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '{"no-such-rule": "mandatory"}',
+            "levels.json: no-such-rule: no such rule; the rules are all, drivers, ",
+        ),
+        ("{", "levels.json: it is no JSON"),
+    ],
+)
+def test_a_policy_configuration_of_rules_that_there_are_not_is_refused(
+    repository: Path, text: str, message: str
+) -> None:
+    (repository / "levels.json").write_text(text)
+    done = report(repository, "--policy-config", "levels.json")
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
 def test_a_base_that_only_origin_has_is_found(repository: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", "-b", "change", str(repository), str(clone))
