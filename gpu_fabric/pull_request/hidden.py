@@ -31,9 +31,10 @@ _FORMS = re.compile(
 )
 #: A name that says what stands behind it, such as HF_TOKEN, apiKey or --password. Not what only leads to a secret
 #: (a file, an id, an address), nor IMDSv2's `httpTokens` and NCCL's partition key.
+# Bounded, so that a long line takes no longer than its length says.
 _NAME = (
-    r"""[\w.\-\[\]]*(?:(?<!http)(?<!max_)(?<!max-)(?<!max)token|secret|passw|passphrase|pwd|credential|authorization"""
-    r"""|(?<!nccl_ib_p)key|\bauth|_auth|sig\b|signature|sas\b)[\w.\-\[\]]*"""
+    r"""[\w.\-\[\]]{0,100}(?:(?<!http)(?<!max_)(?<!max-)(?<!max)token|secret|passw|passphrase|pwd|credential|authorization"""
+    r"""|(?<!nccl_ib_p)key|\bauth|_auth|sig\b|signature|sas\b)[\w.\-\[\]]{0,100}"""
     r"""(?<!id)(?<!ids)(?<!name)(?<!arn)(?<!file)(?<!path)(?<!vault)(?<!izer)(?<!url)"""
 )
 _NAMED = re.compile(_NAME, re.IGNORECASE)

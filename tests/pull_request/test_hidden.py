@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import time
 from collections.abc import Callable
 
 import pytest
@@ -154,3 +155,10 @@ def test_neither_policies_nor_lint_nor_report_repeat_a_secret() -> None:
         text = comment(REQUEST, outcome(**parts))
         assert "hunter2" not in text
         assert "HF_TOKEN=[secret]" in text
+
+
+@pytest.mark.parametrize("pattern", ["a", "-.", "key", "A1b", "_key-", " "])
+def test_a_long_line_takes_seconds_at_most(pattern: str) -> None:
+    begun = time.process_time()
+    shown_lines(pattern * (16_384 // len(pattern)))
+    assert time.process_time() - begun < 5
