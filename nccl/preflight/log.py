@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+# Names have bounds (253 characters: RFC 1035), so that no line, however long, takes more than its length in time.
 _DATE: Final = r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _LABEL: Final = re.compile(
     rf"""
@@ -21,16 +22,16 @@ _LABEL: Final = re.compile(
     | \[pod/[^\]\s]+\]\ ?                                                   # kubectl logs --prefix
     | \[?{_DATE}\]?\s                                                        # kubectl logs --timestamps, ts
     | [A-Z][a-z]{{2}}\ [ \d]\d\ \d\d:\d\d:\d\d\ \S+\ \S+?(?:\[\d+\])?:\ ?      # syslog, journalctl
-    | [a-z0-9][a-z0-9.]*-[a-z0-9.-]*(?:\ [a-z0-9-]+)?\ (?:\|\ )?             # stern: POD [CONTAINER]
+    | [a-z0-9][a-z0-9.]{{0,253}}-[a-z0-9.-]{{0,253}}(?:\ [a-z0-9-]{{1,63}})?\ (?:\|\ )?   # stern: POD [CONTAINER]
       (?=\#|\s*\d+\s+\d+\s+[a-z]|[-\s\d.e+/NA]*$|NCCL\ version|\S+?:\d+:\d+\ )
     """,
     re.VERBOSE,
 )
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _HEAD: Final = re.compile(
-    r"([A-Za-z0-9_.-]+):\d+:\d+ (?:\[-?\d+\] )?(?:\S+ ){0,2}?NCCL (?:INFO|WARN|TRACE|CALL|ABORT)\b ?"
+    r"([A-Za-z0-9_.-]{1,253}):\d+:\d+ (?:\[-?\d+\] )?(?:\S+ ){0,2}?NCCL (?:INFO|WARN|TRACE|CALL|ABORT)\b ?"
 )
-_ON_HOST: Final = re.compile(r"#\s+Rank\s+\d+.*? on\s+(\S.*?) device")
+_ON_HOST: Final = re.compile(r"#\s{1,9}Rank\s+\d+.{0,253}? on\s+(\S.{0,253}?) device")
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def split(text: str) -> Log:
 
 
 _TAG: Final = re.compile(
-    r"(\[[^\]\s]+@\d+,\d+\](?:\[[^\]\s]+\])?(?:<std(?:out|err)>)?: |\[\d+,\d+\](?:<std(?:out|err)>)?:)"
+    r"(\[[^\[\]\s@]{1,253}@\d+,\d+\](?:\[[^\[\]\s]{1,253}\])?(?:<std(?:out|err)>)?: |\[\d+,\d+\](?:<std(?:out|err)>)?:)"
 )
 """Open MPI 4 (--tag-output): `[1,0]<stdout>:`; Open MPI 5 (--output tag): `[prterun-host-7@1,0]<stdout>: `."""
 

@@ -232,7 +232,7 @@ def stacks(draw: st.DrawFn) -> dict[str, Any]:
 
 
 @given(stacks())
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_any_stack_that_can_be_read_has_a_report_in_every_format(data):
     made = report(fabric_spec(data))
     json.loads(made.json(), parse_constant=lambda name: pytest.fail(f"{name} in the JSON"))

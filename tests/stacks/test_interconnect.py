@@ -146,8 +146,15 @@ EQUINIX = {
 }
 
 
-@pytest.mark.parametrize("redundancy", ["none", "circuit"])
-@pytest.mark.parametrize("gateway", ["virtualPrivate", "transit"])
+@pytest.mark.parametrize(
+    ("gateway", "redundancy"),
+    [
+        ("virtualPrivate", "circuit"),
+        ("transit", "none"),
+        pytest.param("virtualPrivate", "none", marks=pytest.mark.slow),
+        pytest.param("transit", "circuit", marks=pytest.mark.slow),
+    ],
+)
 def test_a_link_through_equinix_comes_up_in_one_go_stays_and_leaves_nothing(
     simulated: SimulatedStack, redundancy: str, gateway: str
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -362,5 +363,17 @@ def test_a_row_of_the_json_without_numbers_is_lost_and_not_zero() -> None:
     assert (parse(json.dumps(empty)).rows, parse(json.dumps(empty)).lost_rows) == ((), 1)
     whole_run = {**empty, "average_bus_bandwidth": {"bandwidth": 1.0}}
     assert found(json.dumps(whole_run), "run").what == "no row of the table can be read"
-    deep = '{"results":' + "[" * 100_000
+    deep = '{"results":' + "[" * 1_000_000
     assert parse(deep).rows == ()
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["[", "a", "a-", "a.b-", "a:1:", "1 ", "1", " ", "# Rank 1 on ", " on ", "9: ", "\x1b[0;", "[1@2,"],
+)
+def test_a_line_however_long_takes_its_length_in_time(unit: str) -> None:
+    """A pattern that tries every pair of places takes minutes for this; the limit is far above what a line needs."""
+    for end in ("", " NCCL INFO x"):
+        begun = time.process_time()
+        parse(f"# Rank 1{unit * (100_000 // len(unit))}{end}")
+        assert time.process_time() - begun < 5
