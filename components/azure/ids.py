@@ -31,12 +31,24 @@ class Kind:
     def shape(self) -> str:
         return "/subscriptions/…/" + "/".join(f"{type_}/…" for type_ in self.types)
 
-    def matches(self, id_: str) -> bool:
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Of a whole id."""
         inside = "".join(rf"/{type_}/[^/]+" for type_ in self.types)
         whole = rf"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/{re.escape(self.namespace)}{inside}"
-        return re.fullmatch(whole, id_, re.IGNORECASE) is not None
+        return re.compile(whole, re.IGNORECASE)
+
+    def matches(self, id_: str) -> bool:
+        return self.pattern.fullmatch(id_) is not None
 
 
+VIRTUAL_NETWORK = Kind("a virtual network", "Microsoft.Network", ("virtualNetworks",), "az network vnet show")
+CIRCUIT = Kind(
+    "an ExpressRoute circuit",
+    "Microsoft.Network",
+    ("expressRouteCircuits",),
+    "az network express-route show",
+)
 SUBNET = Kind("a subnet", "Microsoft.Network", ("virtualNetworks", "subnets"), "az network vnet subnet show")
 SECURITY_GROUP = Kind(
     "a network security group", "Microsoft.Network", ("networkSecurityGroups",), "az network nsg show"

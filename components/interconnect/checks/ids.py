@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpu_fabric.components.azure.ids import CIRCUIT, VIRTUAL_NETWORK, Kind
 from gpu_fabric.components.interconnect.ends import KnownEnds
 from gpu_fabric.components.interconnect.settings import InterconnectSettings
 from gpu_fabric.components.problems import Path, Problem
@@ -35,14 +36,8 @@ def _uuid(what: str, where: str) -> _Shape:
     return _Shape(re.compile(_UUID), what, f"as {where} shows it, a UUID")
 
 
-def _arm(what: str, kind: str, ask: str) -> _Shape:
-    """Azure's ids of a networking resource; names in them are compared without regard to case."""
-    provider = r"/subscriptions/[^/]+/resourceGroups/[^/]+/providers/Microsoft\.Network/"
-    return _Shape(
-        re.compile(rf"{provider}{kind}/[^/]+", re.IGNORECASE),
-        what,
-        f"as /subscriptions/…/{kind}/… (`{ask} --query id`)",
-    )
+def _arm(kind: Kind) -> _Shape:
+    return _Shape(kind.pattern, kind.what, f"as {kind.shape} (`{kind.ask} --query id`)")
 
 
 #: Path of a key → the shape of what stands there, or of each item of its list.
@@ -71,14 +66,12 @@ SHAPES: dict[Path, _Shape] = {
     # megaport/megaport 1.9.1, docs/resources/vxc.md.
     ("megaport", "aws_product_uid"): _uuid("a product of Megaport", "Megaport's portal"),
     ("megaport", "azure_product_uid"): _uuid("a product of Megaport", "Megaport's portal"),
-    ("circuit", "id"): _arm(
-        "an ExpressRoute circuit", "expressRouteCircuits", "az network express-route show"
-    ),
+    ("circuit", "id"): _arm(CIRCUIT),
     # The networks of a program.
     ("aws", "vpc_id"): _aws("vpc", "a VPC"),
     ("aws", "subnet_id"): _aws("subnet", "a subnet"),
     ("aws", "security_group_id"): _aws("sg", "a security group"),
-    ("azure", "virtual_network_id"): _arm("a virtual network", "virtualNetworks", "az network vnet show"),
+    ("azure", "virtual_network_id"): _arm(VIRTUAL_NETWORK),
 }
 
 
