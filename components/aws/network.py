@@ -18,6 +18,7 @@ import pulumi_aws as aws
 
 from gpu_fabric.components.aws.addresses import AddressPlan
 from gpu_fabric.components.aws.endpoints import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
+from gpu_fabric.components.aws.lookups import looked_up
 from gpu_fabric.components.aws.settings import Network
 from gpu_fabric.components.aws.tags import tags
 from gpu_fabric.components.component import child
@@ -71,13 +72,13 @@ class AwsNetwork(pulumi.ComponentResource):
         zone, opts = self._zone, pulumi.InvokeOptions(parent=self)
 
         def in_zone(subnet_id: str) -> str:
-            try:
-                found = aws.ec2.get_subnet(id=subnet_id, opts=opts).availability_zone
-            except Exception as failure:  # the engine gives what the provider said this type and no other
-                raise pulumi.RunError(
-                    f"network.subnetId: {subnet_id} could not be looked up ({failure}); give a subnet of this "
-                    f"account and region, or leave out `verify`"
-                ) from failure
+            found = looked_up(
+                lambda: aws.ec2.get_subnet(id=subnet_id, opts=opts).availability_zone,
+                where="network.subnetId",
+                id_=subnet_id,
+                what="subnet",
+                switch="verify",
+            )
             if found != zone:
                 raise pulumi.RunError(
                     f"network.subnetId: {subnet_id} is in {found}, and the nodes are to be in {zone}; give a subnet "

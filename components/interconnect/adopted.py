@@ -7,6 +7,8 @@ from ipaddress import IPv4Network
 import pulumi
 import pulumi_aws as aws
 
+from gpu_fabric.components.aws.lookups import looked_up
+
 
 def verified_block(vpc_id: pulumi.Input[str], block: str, parent: pulumi.Resource) -> pulumi.Output[str]:
     """`block`, where it covers a block of the VPC: any other lets a virtual private gateway announce nothing.
@@ -15,13 +17,13 @@ def verified_block(vpc_id: pulumi.Input[str], block: str, parent: pulumi.Resourc
     """
 
     def covering(vpc_id: str) -> str:
-        try:
-            found = aws.ec2.get_vpc(id=vpc_id, opts=pulumi.InvokeOptions(parent=parent))
-        except Exception as failure:  # the engine gives what the provider said this type and no other
-            raise pulumi.RunError(
-                f"interconnect.awsVpcCidr: {vpc_id} could not be looked up ({failure}); give a VPC of this account and "
-                "region, or leave out `aws.network.verify`"
-            ) from failure
+        found = looked_up(
+            lambda: aws.ec2.get_vpc(id=vpc_id, opts=pulumi.InvokeOptions(parent=parent)),
+            where="interconnect.awsVpcCidr",
+            id_=vpc_id,
+            what="VPC",
+            switch="aws.network.verify",
+        )
         blocks = sorted({found.cidr_block, *(one.cidr_block for one in found.cidr_block_associations or [])})
         if not any(IPv4Network(one).subnet_of(IPv4Network(block)) for one in blocks):
             raise pulumi.RunError(

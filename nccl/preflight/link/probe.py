@@ -132,17 +132,18 @@ def _forward(udp: socket.socket, run: int, wait: float) -> PathMtu:
             for size in sizes:
                 if not send(udp, packet_of(run, size, ACKNOWLEDGE, size)):
                     refused.add(size)
-        arrived = set()
-        for packet, _peer in receive(udp, wait):
-            if len(packet) >= HEADER.size:
-                _, whose, number, kind = HEADER.unpack_from(packet)
-                if (whose, kind) == (run, ACKNOWLEDGED):
-                    arrived.add(number)
+        arrived = _arrived(udp, wait, run, ACKNOWLEDGED)
         heard.extend(mtu for mtu in [told(udp)] if mtu is not None)
         return arrived & set(sizes)
 
     largest = search_mtu(attempt)
     return PathMtu(largest, route, min(heard, default=None), min(refused) - 1 if refused else None)
+
+
+def _arrived(udp: socket.socket, wait: float, run: int, kind: int) -> set[int]:
+    """Numbers of the run's packets of one kind that came within `wait` seconds."""
+    headers = (HEADER.unpack_from(packet) for packet, _ in receive(udp, wait) if len(packet) >= HEADER.size)
+    return {number for _, whose, number, what in headers if (whose, what) == (run, kind)}
 
 
 def _back(udp: socket.socket, run: int, wait: float, stream: Any) -> PathMtu:
@@ -153,12 +154,7 @@ def _back(udp: socket.socket, run: int, wait: float, stream: Any) -> PathMtu:
 
     def attempt(sizes: list[int]) -> set[int]:
         say(stream, {"do": "send", "sizes": sizes, "wait": wait / 2})
-        arrived = set()
-        for packet, _peer in receive(udp, wait):
-            if len(packet) >= HEADER.size:
-                _, whose, number, kind = HEADER.unpack_from(packet)
-                if (whose, kind) == (run, BACKWARD):
-                    arrived.add(number)
+        arrived = _arrived(udp, wait, run, BACKWARD)
         answer = hear(stream)
         refused.update(set(sizes) - set(answer.get("sent", ())))
         if answer.get("told"):
