@@ -85,7 +85,7 @@ forget: ## Throw the simulated clouds and their stacks away
 
 lock: .venv/.ready-dev ## Pin the newest versions that pyproject.toml allows
 	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --extra aws --extra azure --extra equinix --extra policy --extra rehearsal --group build --no-header pyproject.toml -o requirements.txt
-	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --group dev -c requirements.txt --no-header pyproject.toml -o requirements-dev.txt
+	$(BIN)/uv pip compile -q --upgrade --universal --python-version 3.11 --extra live-aws --extra live-azure --group dev -c requirements.txt --no-header pyproject.toml -o requirements-dev.txt
 
 clean: forget ## The same, and the environment
 	rm -rf .venv .cache .pytest_cache .ruff_cache .hypothesis build dist *.egg-info
