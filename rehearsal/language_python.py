@@ -24,11 +24,11 @@ from typing import Any
 
 import grpc
 from google.protobuf import json_format
-from pulumi.runtime.proto import language_pb2, language_pb2_grpc, plugin_pb2
 
+from .core.protocol import language_pb2, language_pb2_grpc, plugin_pb2
 from .core.serve import NO_LIMIT, wait_for_the_engine
 from .core.values import Empty
-from .run_program import FAILURE_WAS_SHOWN
+from .exit_status import FAILURE_WAS_SHOWN
 
 _NEEDS_PULUMIS_OWN = (
     "the stand-in language host does not do this: it needs Pulumi's own pulumi-language-python"

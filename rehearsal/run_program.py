@@ -23,8 +23,7 @@ import grpc
 import pulumi
 from pulumi.runtime import reset_options, run_in_stack, set_all_config
 
-FAILURE_WAS_SHOWN = 32
-"""The exit status that says: the user has seen why. The number is that of Pulumi's own host."""
+from .exit_status import FAILURE_WAS_SHOWN
 
 
 def main() -> int:

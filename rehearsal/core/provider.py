@@ -19,12 +19,11 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import grpc
-from pulumi.runtime.proto import plugin_pb2, provider_pb2, status_pb2
-from pulumi.runtime.proto.provider_pb2_grpc import ResourceProviderServicer
 
 from . import faults as fault_switches
 from .diff import Change, applied, changes
 from .errors import PartialFailure, Problem, ProviderError, Refusal
+from .protocol import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 from .resource import Call, Cloud, Lookup, Naming, ResourceType
 from .sdk_schema import plugin_version
 from .store import Store, Transaction
@@ -55,7 +54,7 @@ def _no_log(severity: str, message: str, urn: str) -> None:
     """Where nobody listens."""
 
 
-class Provider(ResourceProviderServicer):
+class Provider(provider_pb2_grpc.ResourceProviderServicer):
     """Answers the engine for one cloud.
 
     ``database`` is the store's file; None takes it from ``GPU_FABRIC_REHEARSAL_DB`` when the provider is

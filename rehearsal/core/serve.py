@@ -11,8 +11,8 @@ from concurrent import futures
 from typing import Any
 
 import grpc
-from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2_grpc
 
+from .protocol import engine_pb2, engine_pb2_grpc, provider_pb2_grpc
 from .provider import Provider
 from .resource import Cloud
 
