@@ -1,58 +1,48 @@
-"""The TypeScript and Go of plugin/README.md compile against the SDKs that Pulumi generates from the schema."""
+"""The TypeScript and Go of plugin/README.md on the real engine, with our components as a plugin, on simulated clouds."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
+from gpu_fabric.engine.binary import ENGINE_VERSION, Engine
 from tests.docs.blocks import blocks
 from tests.not_run import not_run
-from tests.simulated import ROOT
+from tests.simulated import ROOT, SimulatedStack
 
-pytestmark = pytest.mark.online
+pytestmark = [pytest.mark.online, pytest.mark.engine]
 
-_PACKAGES = ("typescript@5", "@pulumi/pulumi@3", "@types/node")
-#: What a program has from somewhere else.
-_TYPESCRIPT = """\
-import * as pulumi from "@pulumi/pulumi";
-declare const vpc: { id: pulumi.Output<string> };
-declare const subnet: { id: pulumi.Output<string> };
-"""
-_TSCONFIG = {
-    "compilerOptions": {
-        "strict": True,
-        "target": "es2020",
-        "module": "commonjs",
-        "moduleResolution": "node",
-        "noEmit": True,
-        "skipLibCheck": True,
-        "paths": {"@pulumi/gpu-fabric": ["./sdk"]},
-    },
-    "files": ["index.ts"],
+HERE = Path(__file__).parent
+HOSTS = {
+    "pulumi-language-nodejs": "github.com/pulumi/pulumi/sdk/v3/nodejs/cmd/pulumi-language-nodejs",
+    "pulumi-language-go": "github.com/pulumi/pulumi/sdk/v3/go/pulumi-language-go",
 }
-_GO_MODULE = "example.com/pulumi-gpu-fabric/sdk/go/gpu-fabric"
-_GO = """\
-package main
+#: Where the SDK lies, and how the project finds it: what `pulumi package add` leaves behind.
+SDK = "sdks/gpu-fabric"
+PACKAGE_JSON = {
+    "name": "training",
+    "main": "index.ts",
+    "dependencies": {"@pulumi/pulumi": "^3", "@pulumi/gpu-fabric": f"file:{SDK}"},
+    "devDependencies": {"@types/node": "^20", "typescript": "^5"},
+}
+GO_MOD = f"""\
+module training
 
-import (
-	gpufabric "%s"
-	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+go 1.26
+
+require (
+	example.com/pulumi-gpu-fabric/sdk/go v0.0.0
+	github.com/pulumi/pulumi/sdk/v3 v{ENGINE_VERSION}
 )
 
-func main() {
-	pulumi.Run(func(ctx *pulumi.Context) error {
-		%s
-		if err != nil {
-			return err
-		}
-		ctx.Export("launch", train.Launch)
-		return nil
-	})
-}
+replace example.com/pulumi-gpu-fabric/sdk/go => ./{SDK}
 """
 
 
@@ -65,14 +55,19 @@ def ran(line: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
 
 
+def needed(*programs: str) -> None:
+    for program in programs:
+        if shutil.which(program) is None:
+            not_run(f"there is no {program} on PATH")
+
+
 @pytest.fixture(scope="module")
 def sdks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The SDKs by the generators of the pinned engine, which are parts of its Go module."""
-    if shutil.which("go") is None:
-        not_run("there is no go on PATH to generate the SDKs with")
+    needed("go")
     folder = tmp_path_factory.mktemp("sdks")
-    for source in ("engine/go.mod", "engine/go.sum", "tests/plugin/sdk/main.go"):
-        shutil.copy(ROOT / source, folder)
+    for source in (ROOT / "engine/go.mod", ROOT / "engine/go.sum", HERE / "sdk/main.go"):
+        shutil.copy(source, folder)
     line = ["go", "run", "-mod=mod", ".", str(ROOT / "plugin" / "schema.json"), str(folder / "sdk")]
     done = ran(line, folder)
     assert done.returncode == 0, done.stderr
@@ -80,36 +75,98 @@ def sdks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def typescript(sdks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if shutil.which("npm") is None:
-        not_run("there is no npm on PATH")
-    folder = tmp_path_factory.mktemp("typescript")
-    shutil.copytree(sdks / "nodejs", folder / "sdk")
-    (folder / "package.json").write_text("{}")
-    (folder / "tsconfig.json").write_text(json.dumps(_TSCONFIG))
-    done = ran(["npm", "install", "--silent", "--no-audit", "--ignore-scripts", *_PACKAGES], folder)
-    assert done.returncode == 0, done.stderr
+def hosts(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with Pulumi's language hosts: those that are installed, else the last that were parts of a Go module."""
+    path = os.pathsep.join((str(engine.path.parent), os.environ["PATH"]))
+    folder = tmp_path_factory.mktemp("hosts")
+    missing = []
+    for name, package in HOSTS.items():
+        found = shutil.which(name, path=path)
+        if found:
+            (folder / name).symlink_to(found)
+        else:
+            missing.append(package)
+    if missing:
+        needed("go")
+        done = ran(["go", "build", "-mod=readonly", "-o", f"{folder}/", *missing], HERE / "hosts")
+        assert done.returncode == 0, done.stderr
     return folder
 
 
-def test_the_typescript_compiles(typescript: Path) -> None:
-    (typescript / "index.ts").write_text(_TYPESCRIPT + block("typescript"))
-    done = ran(["npx", "tsc", "-p", "."], typescript)
-    assert done.returncode == 0, done.stdout
+@pytest.fixture
+def project(
+    simulated: SimulatedStack, sdks: Path, hosts: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[str], SimulatedStack]:
+    """A project in a language, as it is after `pulumi package add`."""
+
+    def make(runtime: str) -> SimulatedStack:
+        monkeypatch.setenv("PATH", os.pathsep.join((str(hosts), os.environ["PATH"])))
+        folder = simulated.project
+        (folder / "__main__.py").unlink()
+        shutil.copytree(sdks / runtime, folder / SDK)
+        plugin = {"gpu-fabric": str(ROOT / "plugin")}
+        (folder / "Pulumi.yaml").write_text(
+            yaml.safe_dump({"name": "training", "runtime": runtime, "packages": plugin})
+        )
+        config = {"aws:region": "us-east-1", "azure-native:location": "eastus"}
+        (folder / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": config}))
+        return simulated
+
+    return make
 
 
-def test_typescript_with_a_wrong_name_does_not_compile(typescript: Path) -> None:
-    (typescript / "index.ts").write_text(_TYPESCRIPT + block("typescript").replace("instanceType", "kind"))
-    done = ran(["npx", "tsc", "-p", "."], typescript)
-    assert "'kind' does not exist in type 'AwsGpuClusterArgs'" in done.stdout
-
-
-def test_the_go_compiles(sdks: Path, tmp_path: Path) -> None:
-    shutil.copytree(sdks / "go" / "gpufabric", tmp_path, dirs_exist_ok=True)
-    pins = (ROOT / "engine" / "go.mod").read_text()
-    (tmp_path / "go.mod").write_text(pins.replace("module gpufabric/engine", f"module {_GO_MODULE}", 1))
-    shutil.copy(ROOT / "engine" / "go.sum", tmp_path)
-    (tmp_path / "program").mkdir()
-    (tmp_path / "program" / "main.go").write_text(_GO % (_GO_MODULE, block("go")))
-    done = ran(["go", "vet", "-mod=mod", "./program"], tmp_path)
+@pytest.fixture
+def typescript(project: Callable[[str], SimulatedStack]) -> SimulatedStack:
+    needed("node", "npm")
+    stack = project("nodejs")
+    (stack.project / "package.json").write_text(json.dumps(PACKAGE_JSON))
+    (stack.project / "index.ts").write_text(block("typescript"))
+    done = ran(["npm", "install", "--no-audit", "--no-fund"], stack.project)
     assert done.returncode == 0, done.stderr
+    return stack
+
+
+@pytest.fixture
+def golang(project: Callable[[str], SimulatedStack]) -> SimulatedStack:
+    stack = project("go")
+    (stack.project / "go.mod").write_text(GO_MOD)
+    (stack.project / "main.go").write_text(block("go"))
+    done = ran(["go", "mod", "tidy"], stack.project)
+    assert done.returncode == 0, done.stderr
+    return stack
+
+
+def made(stack: SimulatedStack) -> list[str]:
+    """The types of what the clouds hold after `up`; a preview then finds nothing to do."""
+    stack.ok("up")
+    held = [one["kind"] for one in stack.holdings()]
+    stack.ok("preview", "--expect-no-changes")
+    return held
+
+
+def test_the_typescript_lives_and_goes(typescript: SimulatedStack) -> None:
+    held = made(typescript)
+    assert held.count("aws:ec2/instance:Instance") == 3
+    assert held.count("aws:ec2/vpc:Vpc") == 1, "the second cluster stands in the network of the first"
+    outputs = typescript.outputs()
+    assert outputs["efaGbpsPerNode"] == 400
+    assert set(outputs["launch"]) >= {"hostfile", "nodes"}
+    typescript.ok("destroy")
+    assert typescript.holdings() == []
+
+
+def test_the_go_lives_and_goes(golang: SimulatedStack) -> None:
+    held = made(golang)
+    assert held.count("aws:ec2/instance:Instance") == 2
+    outputs = golang.outputs()
+    assert outputs["azureRuns"]["size"] == "Standard_ND96isr_H100_v5"
+    assert set(outputs["launch"]) >= {"hostfile", "nodes"}
+    golang.ok("destroy")
+    assert golang.holdings() == []
+
+
+def test_typescript_with_a_wrong_name_does_not_compile(typescript: SimulatedStack) -> None:
+    (typescript.project / "index.ts").write_text(block("typescript").replace("instanceType", "kind"))
+    done = typescript.run("preview")
+    assert done.returncode != 0
+    assert "'kind' does not exist in type 'AwsGpuClusterArgs'" in done.stdout + done.stderr

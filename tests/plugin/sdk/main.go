@@ -34,6 +34,8 @@ func main() {
 	languages := map[string]schema.Language{"nodejs": nodejs.Importer, "go": gogen.Importer}
 	pkg, err := schema.ImportSpec(spec, languages, schema.NewNullLoader(), schema.ValidationOptions{})
 	must(err)
+	// As `package add` does: cmd/pulumi/packages/packages.go, BindSpec.
+	pkg.SupportPack = true
 	typescript, err := nodejs.GeneratePackage("pulumi", pkg, nil, nil, true, nil)
 	must(err)
 	write(filepath.Join(os.Args[2], "nodejs"), typescript)
