@@ -1,4 +1,4 @@
-"""The TypeScript and Go of plugin/README.md on the real engine, with our components as a plugin, on simulated clouds."""
+"""The TypeScript and Go of plugin/README.md on the real engine, with our components as a plugin: simulated clouds."""
 
 from __future__ import annotations
 
