@@ -95,7 +95,12 @@ def node_files(
     """
     role = Role.INSIDE_CLOUD if setup.routes is None else Role.STAGE_BOUNDARY
     variables = environment(
-        size, image=image, role=role, overrides=overrides, topology_file=_TOPOLOGY_FILE[topology]
+        size,
+        image=image,
+        role=role,
+        overrides=overrides,
+        topology_file=_TOPOLOGY_FILE[topology],
+        link_mbps=None if setup.routes is None else setup.routes.bandwidth_mbps,
     )
     notes = tuple(
         f"nccl.environment: {finding.what} {finding.remedy} ({finding.code}; {finding.source})"

@@ -1,22 +1,19 @@
 """What a private link between clouds carries: bandwidth, packets, flows, latency and loss.
 
-Sources: ExpressRoute carries 1400-byte packets unfragmented (MicrosoftDocs azure-docs, expressroute-faqs); AWS limits
-a flow outside a placement group to 5 Gb/s (EC2 User Guide, ec2-instance-network-bandwidth); a lossy flow is limited
-by the Mathis formula (ACM CCR 27(3), 1997), rate = MSS/RTT * 1.22 / sqrt(loss).
+ExpressRoute carries 1400-byte packets unfragmented (MicrosoftDocs azure-docs, expressroute-faqs). What limits a flow,
+and how many the nodes open, is in `nccl.environment.flows`.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
-FLOW_LIMIT_GBPS = 5.0
+from gpu_fabric.nccl.environment.flows import FLOW_LIMIT_GBPS, flows_of, mathis_gbps
+
 TCP_IP_HEADER = 40
 ETHERNET_OVERHEAD = 38
 """Header, checksum, preamble and gap of an Ethernet frame."""
 DEFAULT_MTU = 1400
-DEFAULT_FLOWS = 32
-"""Of one pair of ranks with our settings: NCCL_SOCKET_NTHREADS=4, NCCL_NSOCKS_PERTHREAD=8; NCCL allows 64."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +24,15 @@ class LinkModel:
     rtt_ms: float
     loss: float = 0.0
     """Share of packets lost."""
-    flows: int = DEFAULT_FLOWS
-    """TCP flows at once: of one pair of ranks, or of all (`between`)."""
+    flows: int = 0
+    """TCP flows at once: of one pair of ranks, or of all (`between`). Without it: what the nodes' settings open for a
+    pair at this bandwidth."""
     mtu: int = DEFAULT_MTU
     basis: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.flows:
+            object.__setattr__(self, "flows", flows_of(self.bandwidth_gbps * 1000).total)
 
     def between(self, pairs: int) -> LinkModel:
         """The link as `pairs` pairs of ranks use it together, each with flows of its own."""
@@ -46,9 +48,7 @@ class LinkModel:
         """What one flow carries at most."""
         if self.loss <= 0 or self.rtt_ms <= 0:
             return FLOW_LIMIT_GBPS
-        segment_bits = 8 * (self.mtu - TCP_IP_HEADER)
-        mathis = segment_bits / (self.rtt_ms * 1e-3) * 1.22 / math.sqrt(self.loss) / 1e9
-        return min(FLOW_LIMIT_GBPS, mathis)
+        return min(FLOW_LIMIT_GBPS, mathis_gbps(self.rtt_ms, self.loss, self.mtu - TCP_IP_HEADER))
 
     @property
     def goodput_gbps(self) -> float:

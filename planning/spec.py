@@ -32,7 +32,7 @@ from gpu_fabric.planning.custom_model import CustomModel
 from gpu_fabric.planning.errors import PlanningError, UnknownNameError
 from gpu_fabric.planning.files import text_of
 from gpu_fabric.planning.layout import Layout, Precision, Training
-from gpu_fabric.planning.link import DEFAULT_FLOWS, LinkModel
+from gpu_fabric.planning.link import LinkModel
 from gpu_fabric.planning.regions import region_pair
 from gpu_fabric.planning.transformer import Transformer, get_model
 
@@ -180,7 +180,8 @@ class LinkSpec(_Spec):
     rtt_ms: float | None = Field(default=None, gt=0, le=60_000)
     """Measured round-trip time; without it the region pair's estimate is used."""
     loss: float = Field(default=0.0, ge=0, lt=1)
-    flows: int = Field(default=DEFAULT_FLOWS, ge=1, le=4_096)
+    flows: int | None = Field(default=None, ge=1, le=4_096)
+    """Of one pair of ranks. Without it: what the nodes' settings open at this bandwidth."""
 
 
 class LayoutHints(_Spec):
@@ -342,7 +343,7 @@ class FabricSpec(_Spec):
             rtt, basis = pair.rtt_ms, pair.basis
         else:
             rtt, basis = UNKNOWN_RTT_MS, "no estimate for this region pair; counted with 10 ms, measure it"
-        return LinkModel(link.bandwidth_mbps / 1000, rtt, link.loss, link.flows, basis=basis)
+        return LinkModel(link.bandwidth_mbps / 1000, rtt, link.loss, link.flows or 0, basis=basis)
 
 
 UNKNOWN_RTT_MS = 10.0

@@ -8,16 +8,10 @@ src/nccl.h.in 2.30.7, ncclConfig_t). Both sides must have the same numbers: the 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
-from gpu_fabric.planning.link import FLOW_LIMIT_GBPS
-
-MOST_THREADS, MOST_FLOWS = 16, 64
-"""NCCL_SOCKET_NTHREADS, and its product with NCCL_NSOCKS_PERTHREAD. NVIDIA/nccl src/transport/net_socket.cc 2.30.7."""
-FLOWS_OF_THE_NODES = {"NCCL_SOCKET_NTHREADS": 4, "NCCL_NSOCKS_PERTHREAD": 8}
-"""What the nodes of a fabric with a link are given, on both sides (nccl/environment/rules.toml, role "
-"stage-boundary)."""
+from gpu_fabric.nccl.environment import flows_of
+from gpu_fabric.nccl.environment.flows import flows_needed
 
 MEGATRON = """\
 # nccl_communicator_config_path of Megatron-LM. Only the pipeline group crosses to the other cloud.
@@ -52,22 +46,19 @@ WARNINGS: Mapping[str, str] = {
 """Where a framework uses one communicator inside and between the clouds."""
 
 
-def flows_needed(bandwidth_gbps: float) -> int:
-    """TCP flows that fill the link at AWS's limit of 5 Gb/s a flow; at least one."""
-    return max(1, math.ceil(bandwidth_gbps / FLOW_LIMIT_GBPS))
+def communicators(bandwidth_mbps: float) -> dict[str, object]:
+    """What a person needs to start training across the link: settings of both sides, files, and what to beware of.
 
-
-def flows_of_a_pair() -> int:
-    """TCP flows that a pair of ranks opens with the nodes' settings."""
-    return math.prod(FLOWS_OF_THE_NODES.values())
-
-
-def communicators(bandwidth_gbps: float) -> dict[str, object]:
-    """What a person needs to start training across the link: settings of both sides, files, and what to beware of."""
+    The settings are those that the nodes are given (nccl/environment/rules.toml, role "stage-boundary").
+    """
+    flows = flows_of(bandwidth_mbps)
     return {
-        "environment": {name: str(value) for name, value in FLOWS_OF_THE_NODES.items()},
-        "flowsPerPair": flows_of_a_pair(),
-        "flowsThatFillTheLink": flows_needed(bandwidth_gbps),
+        "environment": {
+            "NCCL_SOCKET_NTHREADS": str(flows.threads),
+            "NCCL_NSOCKS_PERTHREAD": str(flows.sockets),
+        },
+        "flowsPerPair": flows.total,
+        "flowsThatFillTheLink": flows_needed(bandwidth_mbps),
         "megatron": MEGATRON,
         "torch": TORCH,
         "beware": dict(WARNINGS),

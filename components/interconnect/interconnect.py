@@ -217,7 +217,7 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
                 },
             }
         )
-        self.nccl = later(communicators(numbers.link.bandwidth_gbps))
+        self.nccl = later(communicators(settings.bandwidth_mbps))
         self.register_outputs(
             {
                 "service_key": self.service_key,

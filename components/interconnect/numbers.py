@@ -11,7 +11,8 @@ from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.gateway import ChosenGateway, circuit_sku, gateway_of
 from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Partner, Tier
 from gpu_fabric.nccl.bootstrap import CrossCloudRoutes
-from gpu_fabric.planning.link import ETHERNET_OVERHEAD, FLOW_LIMIT_GBPS, LinkModel
+from gpu_fabric.nccl.environment.flows import FLOW_LIMIT_GBPS
+from gpu_fabric.planning.link import ETHERNET_OVERHEAD, LinkModel
 from gpu_fabric.planning.price.table import PriceTable, Unknown, load_table
 from gpu_fabric.planning.spec import UNKNOWN_RTT_MS
 

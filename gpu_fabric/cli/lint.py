@@ -122,7 +122,7 @@ def _targets(sizes: tuple[str, ...], role: str, image: str | None, given: dict[s
 
     if sizes:
         return [
-            Target(situation_of(size, role=Role(role), image=image, **given), get_size(size))
+            Target(situation_of(size, role=Role(role), image=image, link_mbps=None, **given), get_size(size))
             for size in sizes
         ]
     read, problems = {}, []

@@ -54,11 +54,19 @@ def situation_options(function: Function) -> Function:
 
 
 def environment_options(function: Function) -> Function:
-    """The options that decide an environment: those of the situation, and --topology-file, --set, --preset."""
+    """The options that decide an environment: those of the situation, and --link-mbps, --topology-file, --set,
+    --preset."""
     for option in reversed(
         (
             click.option(
                 "--framework", type=click.Choice(FRAMEWORKS), help="Adds what its users should know."
+            ),
+            click.option(
+                "--link-mbps",
+                type=click.FloatRange(min=0, min_open=True),
+                metavar="NUMBER",
+                help="With --role stage-boundary: bandwidth of the link, which decides the flows.  [default: 10000, "
+                "the largest]",
             ),
             click.option(
                 "--topology-file",
@@ -111,6 +119,7 @@ def make_environment(
     nccl_version: str | None,
     plugin_version: str | None,
     topology_file: str | None,
+    link_mbps: float | None,
     overrides: tuple[str, ...],
     preset: str | None,
 ) -> Any:
@@ -124,6 +133,7 @@ def make_environment(
         framework=framework,
         overrides=read_overrides(overrides),
         topology_file=read_topology_file(topology_file),
+        link_mbps=link_mbps,
         preset=preset,
         **versions(nccl_version, plugin_version),
     )

@@ -8,6 +8,7 @@ from gpu_fabric.nccl.environment.build import (
     presets,
     situation_of,
 )
+from gpu_fabric.nccl.environment.flows import Flows, flows_of
 from gpu_fabric.nccl.environment.model import Environment, LeftOut, Origin, Variable
 from gpu_fabric.nccl.environment.render import (
     explain,
@@ -25,6 +26,7 @@ __all__ = [
     "FRAMEWORKS",
     "Environment",
     "EnvironmentInputError",
+    "Flows",
     "LeftOut",
     "Origin",
     "PluginTopology",
@@ -33,6 +35,7 @@ __all__ = [
     "Variable",
     "environment",
     "explain",
+    "flows_of",
     "presets",
     "situation_of",
     "to_conf",

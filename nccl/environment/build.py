@@ -10,6 +10,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from gpu_fabric.nccl import paths
+from gpu_fabric.nccl.environment.flows import LARGEST_MBPS, flows_of
 from gpu_fabric.nccl.environment.model import Environment, LeftOut, Origin, Variable
 from gpu_fabric.nccl.environment.platforms import (
     SetElsewhere,
@@ -66,12 +67,14 @@ def situation_of(
     nccl_version: str = DEFAULT_NCCL_VERSION,
     plugin_version: str | None = None,
     topology_file: str | bool | None = None,
+    link_mbps: float | None = None,
     format: str | None = None,
 ) -> Situation:
     """The situation that rules are tried against. `EnvironmentInputError` lists every unusable argument.
 
     `topology_file`: None follows the catalog row (`topology_active`), True names our installed file, False names
     none, text is a path of the caller's own. `plugin_version` is the EFA plugin's, and unused without EFA.
+    `link_mbps` is the bandwidth of the link at a stage boundary, 10^6 bit/s; without it the largest is counted with.
     """
     row = size if isinstance(size, NodeSize) else get_size(size)
     problems: list[str] = []
@@ -93,6 +96,10 @@ def situation_of(
         problems.append(
             f"topology_file: no PCI layout of {row.name} is published; give the path of your own file"
         )
+    if link_mbps is not None and role is not Role.STAGE_BOUNDARY:
+        problems.append(f"link_mbps: the role {role.value} crosses no link; leave it out")
+    elif link_mbps is not None and not link_mbps > 0:
+        problems.append(f"link_mbps: {link_mbps:g} is not above 0; give 10^6 bit/s, such as 10000")
     if problems:
         raise EnvironmentInputError(problems)
     if topology_file is None:
@@ -109,6 +116,7 @@ def situation_of(
         plugin_topology=plugin_topology(row.name, row.fabric) if row.cloud.value == "aws" else None,
         gpudirect=row.gpu.gpudirect_rdma,
         topology_file=paths.TOPOLOGY if topology_file is True else topology_file or None,
+        link_mbps=link_mbps,
         nvlink_sharp=row.gpu.count > 1 and row.gpu.compute_capability >= _NVLS_COMPUTE_CAPABILITY,
         format=format,
     )
@@ -124,6 +132,7 @@ def environment(
     plugin_version: str | None = None,
     overrides: Mapping[str, str] | None = None,
     topology_file: str | bool | None = None,
+    link_mbps: float | None = None,
     preset: str | None = None,
 ) -> Environment:
     """The smallest set of variables that is right for a node, each with its reason.
@@ -141,6 +150,7 @@ def environment(
         nccl_version=nccl_version,
         plugin_version=plugin_version,
         topology_file=topology_file,
+        link_mbps=link_mbps,
     )
     changes = dict(overrides or {})
     problems = [problem for name, value in changes.items() for problem in _override_problems(name, value)]
@@ -184,12 +194,16 @@ def _values(variables: Mapping[str, Variable]) -> dict[str, str]:
 
 
 def _rule_variables(situation: Situation, elsewhere: list[SetElsewhere]) -> list[Variable]:
-    places = {"topology_file": situation.topology_file, "conf_file": paths.NCCL_CONF}
+    places = {
+        "topology_file": situation.topology_file,
+        "conf_file": paths.NCCL_CONF,
+        **_flow_words(situation.link_mbps),
+    }
     return [
         Variable(
             name=row["name"],
             value=row["value"].format(**places),
-            why=row["why"],
+            why=row["why"].format(**places),
             since=row.get("since"),
             also_set_by=_setters(row["name"], elsewhere),
             source=row["source"],
@@ -198,6 +212,17 @@ def _rule_variables(situation: Situation, elsewhere: list[SetElsewhere]) -> list
         for row in _table("rules.toml")["set"]
         if matches(row["when"], situation)
     ]
+
+
+def _flow_words(link_mbps: float | None) -> dict[str, object]:
+    """What a rule may say of the flows over the link."""
+    flows = flows_of(link_mbps or LARGEST_MBPS)
+    link = (
+        f"{link_mbps:g} Mb/s"
+        if link_mbps
+        else f"{LARGEST_MBPS} Mb/s, the largest (`--link-mbps` names another)"
+    )
+    return {"threads": flows.threads, "sockets": flows.sockets, "flows": flows.total, "link": link}
 
 
 def _preset_variables(preset: str, situation: Situation, elsewhere: list[SetElsewhere]) -> list[Variable]:

@@ -49,6 +49,8 @@ class Situation:
     gpudirect: bool | None = None
     topology_file: str | None = None
     """The path that NCCL_TOPO_FILE gets; None where we leave it unset."""
+    link_mbps: float | None = None
+    """Bandwidth of the link to the other cloud, 10^6 bit/s, where the role has one."""
     nvlink_sharp: bool | None = None
     """Whether the GPUs are of a generation that has NVLS (Hopper and later, NCCL's sm 90)."""
     format: str | None = None

@@ -110,7 +110,7 @@ def _torchrun_command(job: Job, rank: int, extra: Sequence[str] = ()) -> str:
 
 _TWO_CLOUDS: Final = (
     "Two clouds: nodes of each need routes to the other (CrossCloudRoutes) and an environment made with "
-    "--role stage-boundary; prove the link with `gpu-fabric-preflight link` first.",
+    "--role stage-boundary and the link's --link-mbps; prove the link with `gpu-fabric-preflight link` first.",
 )
 
 

@@ -166,7 +166,8 @@ def _check_flows(effective: Mapping[str, Assignment], situation: Situation) -> I
                 None,
                 "Nothing sets how many flows the connection between the clouds has: NCCL takes 16 on AWS and one "
                 "on Azure, and the receiver's number wins.",
-                "Set NCCL_SOCKET_NTHREADS=4 and NCCL_NSOCKS_PERTHREAD=8 on both sides.",
+                "Set NCCL_SOCKET_NTHREADS and NCCL_NSOCKS_PERTHREAD on both sides, as `gpu-fabric environment --role "
+                "stage-boundary --link-mbps` prints them for the link.",
                 _SOCKETS,
             ),
             ("NCCL_SOCKET_NTHREADS", "NCCL_NSOCKS_PERTHREAD"),

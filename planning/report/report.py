@@ -129,11 +129,14 @@ class _Parts:
 def _environments(spec: FabricSpec) -> dict[str, Environment]:
     """The settings of each cluster's nodes, the user's variables included; at a stage boundary with a link."""
     role = Role.STAGE_BOUNDARY if spec.interconnect is not None else Role.INSIDE_CLOUD
+    link_mbps = None if spec.interconnect is None else spec.interconnect.bandwidth_mbps
     made: dict[str, Environment] = {}
     problems: list[str] = []
     for cluster in spec.clusters:
         try:
-            made[cluster.size.name] = environment(cluster.size, role=role, overrides=cluster.variables)
+            made[cluster.size.name] = environment(
+                cluster.size, role=role, overrides=cluster.variables, link_mbps=link_mbps
+            )
         except EnvironmentInputError as error:
             where = f"fabric.{cluster.cloud.value}.nccl.environment"
             problems += [problem.replace("overrides", where, 1) for problem in error.problems]

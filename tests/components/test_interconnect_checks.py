@@ -14,7 +14,6 @@ from pydantic.alias_generators import to_camel
 
 from gpu_fabric.components.config import FabricSettings, read_fabric
 from gpu_fabric.components.interconnect.checks.ids import SHAPES
-from gpu_fabric.components.interconnect.communicators import flows_needed, flows_of_a_pair
 from gpu_fabric.components.interconnect.derived import exchange_of
 from gpu_fabric.components.interconnect.exchanges import exchanges
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of, tiers_that_reach
@@ -666,11 +665,6 @@ def test_a_month_without_any_published_price_is_not_called_free() -> None:
     said = said_at_preview({"rttMs": 3}, zone="eu-central-1a", location="germanywestcentral")
     (month,) = [one for one in said if one.startswith("a month at full use: ")]
     assert month.startswith("a month at full use: no part has a published price (")
-
-
-def test_every_bandwidth_that_is_sold_is_filled_by_the_flows_of_one_pair_of_ranks() -> None:
-    for mbps in CIRCUIT_MBPS:
-        assert flows_of_a_pair() >= 8 * flows_needed(mbps / 1_000), mbps
 
 
 def test_no_gateway_of_the_table_is_short_of_packets_at_its_own_bandwidth() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from gpu_fabric.planning.link import DEFAULT_FLOWS, ETHERNET_OVERHEAD, LinkModel
+from gpu_fabric.planning.link import ETHERNET_OVERHEAD, LinkModel
 from tests.node_real.namespaces import AZURE, Link, at_a_distance, two_clouds
 from tests.node_real.test_link import routes, undo
 from tests.not_run import not_run
@@ -103,9 +103,9 @@ def test_planned_flows_and_buffers_fill_the_rate_and_jumbo_inside_the_cloud_stay
     plan = LinkModel(RATE_MBPS / 1000, RTT_MS)
     for where in ("a", "z"):
         routes(link, where, tmp_path / where, bandwidth_mbps=RATE_MBPS, rtt_ms=RTT_MS)
-    planned, segment = rate(link, "z", AZURE, DEFAULT_FLOWS)
+    planned, segment = rate(link, "z", AZURE, plan.flows)
     assert segment <= 1_360
-    assert planned >= 0.9 * RATE_MBPS, f"{planned:.1f} of {RATE_MBPS} Mbit/s over {DEFAULT_FLOWS} flows"
+    assert planned >= 0.9 * RATE_MBPS, f"{planned:.1f} of {RATE_MBPS} Mbit/s over {plan.flows} flows"
     # The planner's own figure is below the rate by the headers, and the measured one is near it.
     assert planned == pytest.approx(plan.goodput_gbps * 1000, rel=0.06)
 
@@ -154,7 +154,8 @@ def test_planned_flows_and_buffers_fill_a_long_link_and_one_flow_of_defaults_doe
         alone, _ = rate(made, "z", AZURE, 1, seconds=6, skipped=3)
         for where in ("a", "z"):
             routes(made, where, tmp_path / where, bandwidth_mbps=FAR_MBPS, rtt_ms=FAR_RTT_MS)
-        planned, _ = rate(made, "z", AZURE, DEFAULT_FLOWS, seconds=6, skipped=3)
+        flows = LinkModel(LINK_MBPS / 1000, LINK_RTT_MS).flows
+        planned, _ = rate(made, "z", AZURE, flows, seconds=6, skipped=3)
     found = {
         "rateMbps": FAR_MBPS,
         "roundTripMs": FAR_RTT_MS,

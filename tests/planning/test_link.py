@@ -17,7 +17,7 @@ def test_one_flow_carries_five_gigabits_at_most():
     assert LinkModel(100, 3.5, flows=1).goodput_gbps == 5
     assert LinkModel(100, 3.5, flows=1).limit == "1 flows of 5.00 Gb/s"
     assert LinkModel(100, 3.5).limit == "100 Gb/s"
-    assert LinkModel(400, 3.5).goodput_gbps == 160
+    assert LinkModel(400, 3.5).goodput_gbps == 320
     assert LinkModel(400, 3.5).between(4).limit == "400 Gb/s"
 
 
