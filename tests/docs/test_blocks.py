@@ -193,10 +193,6 @@ def names_files_that_are_there(block: Block) -> None:
         assert (ROOT / name).is_file(), name
 
 
-def is_a_drawing(block: Block) -> None:
-    assert block.text.startswith("flowchart ")
-
-
 def is_run_by_the_plugins_tests(block: Block) -> None:
     assert yaml.safe_load(block.text)["runtime"] == "yaml"
     assert '"plugin" / "README.md"' in (ROOT / "tests" / "plugin" / "test_yaml_program.py").read_text()
@@ -219,7 +215,6 @@ CHECKS: Mapping[tuple[str, str], Check] = {
     ("docs/azure.md", ""): is_said_before_nodes_of_azure_are_left,
     ("docs/cli.md", "text"): is_the_help_of_a_command,
     ("docs/entrypoint.md", "text"): is_the_entrypoints_help,
-    ("docs/interconnect.md", "mermaid"): is_a_drawing,
     ("docs/interconnect.md", "yaml"): is_part_of_a_stack_file,
     ("docs/library.md", "python"): is_a_program,
     ("docs/node.md", "ini"): waits_for_our_unit,

@@ -26,6 +26,10 @@ class Page(HTMLParser):
     loaded: list[str] = field(default_factory=list)
     anchors: set[str] = field(default_factory=set)
     text: list[str] = field(default_factory=list)
+    code: list[str] = field(default_factory=list)
+    """What stands in each `pre`."""
+    classes: set[str] = field(default_factory=set)
+    _inside: int = 0
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -34,6 +38,10 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         named = {name: value for name, value in attrs if value}
         self.anchors |= {named[name] for name in ("id", "name") if name in named}
+        self.classes |= set(named.get("class", "").split())
+        if tag == "pre":
+            self.code.append("")
+        self._inside += tag == "pre"
         targets = [named[name] for name in ("href", "src") if name in named]
         self.targets += targets
         if tag != "a":
@@ -41,6 +49,11 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
+        if self._inside:
+            self.code[-1] += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside -= tag == "pre"
 
 
 def build(folder: Path, *, navigation: bool = True) -> subprocess.CompletedProcess[str]:
@@ -90,6 +103,20 @@ def test_every_link_and_every_anchor_of_every_page_is_there(site: dict[Path, Pag
 def test_no_page_loads_anything_from_another_host(site: dict[Path, Page]) -> None:
     loaded = {target for page in site.values() for target in page.loaded if urlsplit(target).netloc}
     assert loaded == set()
+
+
+def test_no_page_shows_the_text_of_a_drawing_that_only_a_script_of_another_host_would_draw(
+    site: dict[Path, Page],
+) -> None:
+    drawings = re.compile(
+        r"^\s*(flowchart|graph|sequenceDiagram|stateDiagram\S*|erDiagram|gantt)\b", re.MULTILINE
+    )
+    found = {
+        str(file.relative_to(top(site)))
+        for file, page in site.items()
+        if "mermaid" in page.classes or any(drawings.search(text) for text in page.code)
+    }
+    assert found == set(), "draw it to a file of docs/pictures (docs/decisions/0007-documentation-site.md)"
 
 
 def test_every_page_of_the_repository_is_in_the_navigation() -> None:
