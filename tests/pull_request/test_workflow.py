@@ -62,5 +62,6 @@ def test_the_hook_reads_what_the_lint_reads() -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert hook["entry"] == "gpu-fabric lint"
     wanted = re.compile(hook["files"])
-    assert all(wanted.search(name) for name in ("job.sh", "etc/nccl.conf", "nccl-topo-p5.xml", "run.sbatch"))
+    linted = ("job.sh", "etc/nccl.conf", "nccl-topo-p5.xml", "run.sbatch", "Dockerfile", "a/Dockerfile.train")
+    assert all(wanted.search(name) for name in linted)
     assert not any(wanted.search(name) for name in ("main.py", "pom.xml", "README.md"))
