@@ -48,10 +48,10 @@ stack: .venv/.ready ## Other commands of `pulumi stack`, such as ARGS='rm --yes'
 test: .venv/.ready-dev ## All tests that run without a cloud account, a GPU or the internet
 	@scripts/system-packages
 	@$(BIN)/python -m gpu_fabric.engine find
-	@$(BIN)/pytest -n $(WORKERS) $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 test-slow: .venv/.ready-dev ## The tests that take minutes
-	@$(BIN)/pytest -n $(WORKERS) -m slow $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist worksteal -m slow $(ARGS)
 
 lint: .venv/.ready-dev ## Style, types, and shell scripts
 	@$(BIN)/ruff check .

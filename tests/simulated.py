@@ -17,6 +17,8 @@ from gpu_fabric.engine.binary import Engine
 from gpu_fabric.engine.simulation import Simulation
 
 ROOT = Path(__file__).parents[1]
+#: What `make test ARGS=…` hands down to every make below it; a person's `make preview` has none of it.
+MAKES_OWN = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "ARGS", "STACK", "CLOUD", "PROJECT")
 PULUMI_YAML = {"name": "gpu-fabric", "runtime": {"name": "python"}}
 
 

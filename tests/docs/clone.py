@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.library.installed import copy_of_the_repository
-from tests.simulated import ROOT
+from tests.simulated import MAKES_OWN, ROOT
 
 #: What a make around the test run hands down, and what would say where a person's stacks are.
-_NOT_A_PERSONS = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "GPU_FABRIC_REHEARSAL_DB", "GITHUB_ACTIONS")
+_NOT_A_PERSONS = (*MAKES_OWN, "GPU_FABRIC_REHEARSAL_DB", "GITHUB_ACTIONS")
 
 
 @dataclass(frozen=True)
