@@ -190,19 +190,28 @@ LOST = {
 }
 
 
-def test_what_was_made_and_never_answered_for_is_taken_in_by_the_next_up(simulated: SimulatedStack) -> None:
+@pytest.mark.parametrize(
+    "types",
+    [
+        pytest.param((INTERFACE, CIRCUIT), id="one of each cloud"),
+        pytest.param((*LOST,), id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_what_was_made_and_never_answered_for_is_taken_in_by_the_next_up(
+    simulated: SimulatedStack, types: tuple[str, ...]
+) -> None:
     simulated.configure(linked(EQUINIX))
     one = {"name": "*link*", "operation": "create", "when": "after", "message": "no answer"}
     simulated.simulation.folder.mkdir(parents=True, exist_ok=True)
-    lost = [{**one, "type": type_, "first": answers} for type_, answers in LOST.items()]
+    lost = [{**one, "type": type_, "first": LOST[type_]} for type_ in types]
     simulated.simulation.faults.write_text(json.dumps({"fail": lost}))
     said, runs = "", 0
     while (done := simulated.run("up")).returncode != 0:
         assert "no answer" in done.stdout
         said, runs = said + done.stderr, runs + 1
-        assert runs <= len(LOST)
+        assert runs <= len(types)
     said += done.stderr
-    assert said.count("the answer to its creation was lost. It is taken into the state") == len(LOST)
+    assert said.count("the answer to its creation was lost. It is taken into the state") == len(types)
     is_up_once(simulated)
 
 
@@ -234,7 +243,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("what", REFUSED)
+#: The partner's answer to a circuit, and to the rest by `make test-slow`: an offer that ran out begins as one of these.
+@pytest.mark.parametrize(
+    "what", ["circuit", *(pytest.param(one, marks=pytest.mark.slow) for one in REFUSED if one != "circuit")]
+)
 def test_after_a_refusal_in_the_middle_one_more_up_ends_well(simulated: SimulatedStack, what: str) -> None:
     simulated.configure(linked(EQUINIX))
     fails(simulated, REFUSED[what], when="before")
@@ -261,14 +273,23 @@ ALL = (
 )
 
 
-def test_what_was_made_and_waited_for_in_vain_is_used_by_the_next_up(simulated: SimulatedStack) -> None:
-    """Everything times out once after it was made. An `up` goes on until something does, so it takes some."""
+@pytest.mark.parametrize(
+    "types",
+    [
+        pytest.param((CIRCUIT, GATEWAY, INTERFACE), id="the slow ones"),
+        pytest.param(ALL, id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_what_was_made_and_waited_for_in_vain_is_used_by_the_next_up(
+    simulated: SimulatedStack, types: tuple[str, ...]
+) -> None:
+    """Each times out once after it was made. An `up` goes on until something does, so it takes some."""
     simulated.configure(linked(EQUINIX))
-    fails(simulated, *ALL, when="partial")
+    fails(simulated, *types, when="partial")
     runs = 0
     while simulated.run("up").returncode != 0:
         runs += 1
-        assert runs <= len(ALL)
+        assert runs <= len(types)
     assert runs >= 2
     is_up_once(simulated)
 

@@ -120,7 +120,7 @@ def test_a_gate_that_is_ended_leaves_no_run_on_the_gpus(
         [sys.executable, "-c", PROGRAM, *arguments.split()],
         env={**os.environ, "PATH": f"{tmp_path}:/usr/bin:/bin"},
         # A test run in the background is deaf to the first of these, and so would be its children.
-        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),  # noqa: PLW1509
     )
     pid = tmp_path / "pid"
     for _ in range(200):

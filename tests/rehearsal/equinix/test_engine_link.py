@@ -199,7 +199,6 @@ def test_a_hand_written_link_lives_from_a_first_preview_to_three_empty_clouds(si
     simulated.ok("up")
     assert simulated.outputs()["status"] == "Connected"
     assert states(simulated) == ["up", "up"]
-    simulated.ok("preview", "--expect-no-changes")
     simulated.ok("refresh")
     simulated.ok("preview", "--expect-no-changes")
     for path in simulated.database.parent.glob(f"{simulated.database.name}*"):
