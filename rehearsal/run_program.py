@@ -7,6 +7,7 @@ Follows pulumi/pulumi sdk/python/cmd/pulumi-language-python-exec and pulumi/auto
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -119,6 +120,8 @@ def _cancel_the_rest(loop: asyncio.AbstractEventLoop) -> None:
 
 
 if __name__ == "__main__":
+    # The SDKs' classes live to the end: to look for garbage among them every 700 objects is a tenth of a preview.
+    gc.set_threshold(100_000, 20, 100)
     status = main()
     # Threads of the gRPC channels may still wait for an engine that has gone.
     os._exit(status)
