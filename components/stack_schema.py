@@ -32,7 +32,7 @@ _LIMITS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "ex
 
 _ENCRYPTED = {
     "type": "object",
-    "description": "A value that Pulumi encrypted: `pulumi config set --secret --path`.",
+    "description": "A value that Pulumi encrypted: `pulumi config set --secret --path gpu-fabric:fabric.…`.",
     "properties": {"secure": {"type": "string"}},
     "required": ["secure"],
     "additionalProperties": False,

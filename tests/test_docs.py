@@ -70,3 +70,19 @@ def test_nothing_tracked_names_a_path_of_one_machine() -> None:
         and paths.search(path.read_text(encoding="utf-8", errors="ignore"))
     ]
     assert found == []
+
+
+CONFIG_COMMAND = re.compile(r"pulumi config (?:set|rm|get)(?: --[a-z]+)*\s+(?![-(])([^\s`'\"]+)")
+SAYING = [ROOT / name for name in TRACKED if re.search(r"^(?!tests/).*\.(md|py|json|toml|yaml)$", name)]
+
+
+def test_every_configuration_key_that_a_person_is_told_to_set_has_its_namespace() -> None:
+    """A bare key goes into the namespace of the project, which is another in every project but this one."""
+    commands = [
+        (path.relative_to(ROOT), key)
+        for path in SAYING
+        if path.exists()
+        for key in CONFIG_COMMAND.findall(path.read_text())
+    ]
+    assert {key for _, key in commands} >= {"gpu-fabric:bgpKey", "gpu-fabric:{name}", "{project.name}:{name}"}
+    assert [(path, key) for path, key in commands if ":" not in key] == []

@@ -50,12 +50,20 @@ class Family(StrEnum):
     UNLIMITED = "UnlimitedData"
 
 
+def setting(name: str = "bgpKey") -> str:
+    """The command that sets the secret which `bgpKeyFrom: name` reads.
+
+    A key without a namespace is in the project's own (Pulumi docs, concepts/config, "Configuration keys").
+    """
+    return f"`pulumi config set --secret gpu-fabric:{name}`"
+
+
 def _secret(value: Any) -> Any:
     # Never in a message: whatever was written here may be the key.
     if not isinstance(value, pulumi.Output):
         raise ValueError(  # noqa: TRY004 - pydantic reports ValueError alone as a problem of the value
             "a key stands here in plain text; take it out of the file and out of its history, choose another, set it "
-            "with `pulumi config set --secret bgpKey` and write `bgpKeyFrom: bgpKey`"
+            f"with {setting()} and write `bgpKeyFrom: bgpKey`"
         )
     # Whoever made the output may not have marked it.
     return pulumi.Output.secret(value)
@@ -195,8 +203,8 @@ class InterconnectSettings(Settings):
     circuit: Circuit = Circuit()
     gateway: Gateway = Gateway()
     bgp_key_from: NameOfSecret | None = None
-    """The name of a secret of this stack (`pulumi config set --secret bgpKey`) with the key of the BGP sessions.
-    Without it: AWS makes one for its sessions, and Azure's have none."""
+    """The name of a secret of this stack with the key of the BGP sessions: `bgpKey` after `pulumi config set --secret
+    gpu-fabric:bgpKey`. Without it: AWS makes one for its sessions, and Azure's have none."""
     bgp_key: SecretKey | None = None
     """For programs: the key as a secret output. A stack file never holds it."""
     bfd: Switch = True

@@ -245,6 +245,7 @@ def record(
     config: Mapping[str, str] | None = None,
     answers: Mapping[str, Mapping[str, Any]] | None = None,
     preview: bool = False,
+    project: str = PROJECT,
 ) -> Recording:
     """Run `program` against a recording monitor.
 
@@ -264,7 +265,7 @@ def record(
         mocks = _Mocks(recording, answers or {})
         monitor = _Monitor(mocks, recording)
         pulumi_mocks.set_mocks(
-            mocks, project=PROJECT, stack=STACK, preview=preview, logger=logger, monitor=monitor
+            mocks, project=project, stack=STACK, preview=preview, logger=logger, monitor=monitor
         )
         set_all_config(dict(config if config is not None else {"aws:region": REGION}))
 

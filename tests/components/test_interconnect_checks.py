@@ -253,7 +253,7 @@ def test_a_link_of_the_defaults_is_taken() -> None:
         (
             {"partner": "megaport"},
             "bgpKeyFrom: is missing: AWS's sessions always have a key, and Megaport's router is set up before AWS "
-            "makes one; set one with `pulumi config set --secret bgpKey` and write `bgpKeyFrom: bgpKey`",
+            "makes one; set one with `pulumi config set --secret gpu-fabric:bgpKey` and write `bgpKeyFrom: bgpKey`",
         ),
         (
             {"partner": "megaport"},
@@ -352,7 +352,7 @@ def test_a_key_in_plain_text_is_refused_and_never_repeated() -> None:
     said = problems({"bgpKey": "correct-horse"})
     assert said == [
         "bgpKey: a key stands here in plain text; take it out of the file and out of its history, choose another, "
-        "set it with `pulumi config set --secret bgpKey` and write `bgpKeyFrom: bgpKey`"
+        "set it with `pulumi config set --secret gpu-fabric:bgpKey` and write `bgpKeyFrom: bgpKey`"
     ]
     assert "correct-horse" not in "".join(said)
 
@@ -370,24 +370,51 @@ def test_the_name_of_a_key_must_be_that_of_a_secret(configuration: Any) -> None:
     for written in ("bgpKey", "correct-horse", "correct horse!"):
         assert problems({"bgpKeyFrom": written}) == [
             "bgpKeyFrom: this stack has no value under `gpu-fabric:` with the name that stands here; give a name, such "
-            "as bgpKey, and set it with `pulumi config set --secret bgpKey`; a key itself never stands in the file"
+            "as bgpKey, and set it with `pulumi config set --secret gpu-fabric:bgpKey`; a key itself never stands in "
+            "the file"
         ]
     configuration({"gpu-fabric:bgpKey": "correct-horse"})
     assert problems({"bgpKeyFrom": "bgpKey"}) == [
         "bgpKeyFrom: gpu-fabric:bgpKey stands in plain text in the stack file; take it out of the file and of its "
-        "history, and set another with `pulumi config set --secret bgpKey`"
+        "history, and set another with `pulumi config set --secret gpu-fabric:bgpKey`"
     ]
     for characters in (5, 26):
         configuration({"gpu-fabric:bgpKey": "x" * characters}, ["gpu-fabric:bgpKey"])
         assert problems({"bgpKeyFrom": "bgpKey"}) == [
             f"bgpKeyFrom: the key that gpu-fabric:bgpKey holds has {characters} characters, and both clouds together "
-            "take 6 to 25; set another with `pulumi config set --secret bgpKey`"
+            "take 6 to 25; set another with `pulumi config set --secret gpu-fabric:bgpKey`"
         ]
     for characters in (6, 25):
         configuration({"gpu-fabric:bgpKey": "x" * characters}, ["gpu-fabric:bgpKey"])
         assert problems({"bgpKeyFrom": "bgpKey"}) == []
     configuration({"gpu-fabric:bgpKey": "correct-horse"}, ["gpu-fabric:bgpKey"])
     assert problems({"bgpKeyFrom": "bgpKey"}) == []
+
+
+def test_a_key_of_the_projects_own_namespace_is_not_read_and_the_one_that_is_is_named() -> None:
+    found: list[str] = []
+
+    def program() -> None:
+        own = {f"{other}:bgpKey": "correct-horse", "gpu-fabric:otherKey": "correct-horse"}
+        set_all_config(own, list(own))
+        found.extend(
+            problem
+            for name in ("bgpKey", "gpu-fabric:otherKey", f"{other}:bgpKey")
+            for problem in problems({"bgpKeyFrom": name})
+        )
+
+    other = "two-clouds"
+    try:
+        record(program, project=other)
+    finally:
+        set_all_config({}, [])
+    assert found == [
+        "bgpKeyFrom: the stack has two-clouds:bgpKey, and what is read is gpu-fabric:bgpKey; set it with `pulumi "
+        "config set --secret gpu-fabric:bgpKey`, and take the other away with `pulumi config rm two-clouds:bgpKey`",
+        "bgpKeyFrom: `gpu-fabric:` is added to what stands here: gpu-fabric:otherKey is set; write otherKey",
+        "bgpKeyFrom: this stack has no value under `gpu-fabric:` with the name that stands here; give a name, such as "
+        "bgpKey, and set it with `pulumi config set --secret gpu-fabric:bgpKey`; a key itself never stands in the file",
+    ]
 
 
 def test_a_link_needs_both_clouds() -> None:

@@ -17,8 +17,8 @@ from gpu_fabric.components.interconnect.limits import (
     RESERVED_ASNS,
     VLANS,
 )
-from gpu_fabric.components.interconnect.settings import InterconnectSettings, Partner
-from gpu_fabric.components.problems import Problem
+from gpu_fabric.components.interconnect.settings import InterconnectSettings, Partner, setting
+from gpu_fabric.components.problems import Path, Problem
 
 
 def mtu(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
@@ -84,33 +84,46 @@ def key(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
             yield Problem(
                 ("bgp_key_from",),
                 "is missing: AWS's sessions always have a key, and Megaport's router is set up before AWS makes one",
-                "set one with `pulumi config set --secret bgpKey` and write `bgpKeyFrom: bgpKey`",
+                f"set one with {setting()} and write `bgpKeyFrom: bgpKey`",
             )
         return
-    where, set_it = ("bgp_key_from",), f"`pulumi config set --secret {name}`"
+    where = ("bgp_key_from",)
     if settings.bgp_key is not None:
         yield Problem(where, "`bgpKey` and `bgpKeyFrom` exclude each other", "keep the one you mean")
         return
     config = pulumi.Config("gpu-fabric")
     value = config.get(name)
     if value is None:
-        # What stands here may be the key itself, so it is not repeated.
-        yield Problem(
-            where,
-            "this stack has no value under `gpu-fabric:` with the name that stands here",
-            "give a name, such as bgpKey, and set it with `pulumi config set --secret bgpKey`; a key itself never "
-            "stands in the file",
-        )
+        yield _no_value(where, name)
     elif not is_config_secret(config.full_key(name)):
         yield Problem(
             where,
             f"gpu-fabric:{name} stands in plain text in the stack file",
-            f"take it out of the file and of its history, and set another with {set_it}",
+            f"take it out of the file and of its history, and set another with {setting(name)}",
         )
     elif len(value) not in KEY_CHARACTERS:
         yield Problem(
             where,
             f"the key that gpu-fabric:{name} holds has {len(value)} characters, and both clouds together take "
             f"{KEY_CHARACTERS[0]} to {KEY_CHARACTERS[-1]}",
-            f"set another with {set_it}",
+            f"set another with {setting(name)}",
         )
+
+
+def _no_value(where: Path, name: str) -> Problem:
+    full = name.removeprefix("gpu-fabric:")
+    if full != name and pulumi.Config("gpu-fabric").get(full) is not None:
+        return Problem(where, f"`gpu-fabric:` is added to what stands here: {name} is set", f"write {full}")
+    project = pulumi.Config()
+    if ":" not in name and project.get(name) is not None:
+        return Problem(
+            where,
+            f"the stack has {project.name}:{name}, and what is read is gpu-fabric:{name}",
+            f"set it with {setting(name)}, and take the other away with `pulumi config rm {project.name}:{name}`",
+        )
+    # What stands here may be the key itself, so it is not repeated.
+    return Problem(
+        where,
+        "this stack has no value under `gpu-fabric:` with the name that stands here",
+        f"give a name, such as bgpKey, and set it with {setting()}; a key itself never stands in the file",
+    )
