@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from gpu_fabric.planning.peering import peering_location
+
 
 @dataclass(frozen=True)
 class Exchange:
@@ -35,16 +37,14 @@ def _document() -> Mapping[str, Any]:
 
 @cache
 def exchanges() -> tuple[Exchange, ...]:
-    return tuple(
-        Exchange(
-            row["location"],
-            row["metro"],
-            row["geography"],
-            tuple(row["local"]),
-            tuple(row["aws"]),
-            tuple(row["providers"]),
-        )
-        for row in _document()["exchange"]
+    return tuple(_exchange(row) for row in _document()["exchange"])
+
+
+def _exchange(row: Mapping[str, Any]) -> Exchange:
+    there = peering_location(row["location"])
+    assert there is not None, row["location"]
+    return Exchange(
+        there.name, row["metro"], there.geography, there.local, tuple(row["aws"]), tuple(row["providers"])
     )
 
 
@@ -66,8 +66,8 @@ def common_exchange(aws: str | None, azure: str | None, provider: str | None) ->
 
 def geography_of_location(location: str) -> str | None:
     """The geography of a peering location; None for one that the table lacks."""
-    named = _document()["locations"].items()
-    return next((name for name, there in named if location.lower() in map(str.lower, there)), None)
+    there = peering_location(location)
+    return None if there is None else there.geography
 
 
 def geography_of(azure: str) -> str | None:
