@@ -18,10 +18,10 @@ import pulumi_aws as aws
 
 from gpu_fabric.components.aws.addresses import AddressPlan
 from gpu_fabric.components.aws.endpoints import GATEWAY_ENDPOINTS, INTERFACE_ENDPOINTS
-from gpu_fabric.components.aws.lookups import looked_up
 from gpu_fabric.components.aws.settings import Network
 from gpu_fabric.components.aws.tags import tags
 from gpu_fabric.components.component import child
+from gpu_fabric.components.lookups import looked_up
 
 
 class AwsNetwork(pulumi.ComponentResource):
@@ -75,9 +75,8 @@ class AwsNetwork(pulumi.ComponentResource):
             found = looked_up(
                 lambda: aws.ec2.get_subnet(id=subnet_id, opts=opts).availability_zone,
                 where="network.subnetId",
-                id_=subnet_id,
-                what="subnet",
-                switch="verify",
+                what=subnet_id,
+                remedy="give a subnet of this account and region, or leave out `verify`",
             )
             if found != zone:
                 raise pulumi.RunError(

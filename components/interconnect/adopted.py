@@ -7,7 +7,7 @@ from ipaddress import IPv4Network
 import pulumi
 import pulumi_aws as aws
 
-from gpu_fabric.components.aws.lookups import looked_up
+from gpu_fabric.components.lookups import looked_up
 
 
 def verified_block(vpc_id: pulumi.Input[str], block: str, parent: pulumi.Resource) -> pulumi.Output[str]:
@@ -20,9 +20,8 @@ def verified_block(vpc_id: pulumi.Input[str], block: str, parent: pulumi.Resourc
         found = looked_up(
             lambda: aws.ec2.get_vpc(id=vpc_id, opts=pulumi.InvokeOptions(parent=parent)),
             where="interconnect.awsVpcCidr",
-            id_=vpc_id,
-            what="VPC",
-            switch="aws.network.verify",
+            what=vpc_id,
+            remedy="give a VPC of this account and region, or leave out `aws.network.verify`",
         )
         blocks = sorted({found.cidr_block, *(one.cidr_block for one in found.cidr_block_associations or [])})
         if not any(IPv4Network(one).subnet_of(IPv4Network(block)) for one in blocks):

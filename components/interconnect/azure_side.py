@@ -26,6 +26,7 @@ from gpu_fabric.components.interconnect.limits import GATEWAY_SUBNET
 from gpu_fabric.components.interconnect.names import CircuitPlace, circuit_place, in_nodes_group
 from gpu_fabric.components.interconnect.partner import standing_on
 from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Tier
+from gpu_fabric.components.lookups import looked_up
 
 PEERING = "AzurePrivatePeering"
 PROVIDED = "serviceProviderProperties"
@@ -82,22 +83,32 @@ class CircuitNow:
         return self.peered or self.state not in (ABSENT, NOT_PROVISIONED)
 
 
+def _ask(place: CircuitPlace, parent: pulumi.Resource | None) -> network.GetExpressRouteCircuitResult:
+    return network.get_express_route_circuit(
+        circuit_name=place.name, resource_group_name=place.group, opts=pulumi.InvokeOptions(parent=parent)
+    )
+
+
 def circuit_now(place: CircuitPlace, parent: pulumi.Resource | None = None) -> CircuitNow:
     """A look-up, which needs a login; made only where the user says that the circuit is provisioned."""
-    try:
-        found = network.get_express_route_circuit(
-            circuit_name=place.name,
-            resource_group_name=place.group,
-            opts=pulumi.InvokeOptions(parent=parent),
-        )
-    except Exception as error:
-        # The SDK raises a bare Exception for every failed look-up.
-        if "NotFound" in str(error):
-            return CircuitNow(ABSENT)
-        raise pulumi.RunError(
-            f"interconnect.provisioned: Azure could not be asked for the circuit {place.name} in "
-            f"{place.group}; log in, or drop the key until you can. It said: {error}"
-        ) from None
+
+    def ask() -> network.GetExpressRouteCircuitResult | None:
+        try:
+            return _ask(place, parent)
+        except Exception as error:
+            # The SDK raises a bare Exception for every failed look-up.
+            if "NotFound" in str(error):
+                return None
+            raise
+
+    found = looked_up(
+        ask,
+        where="interconnect.provisioned",
+        what=str(place),
+        remedy="log in, or drop the key until you can",
+    )
+    if found is None:
+        return CircuitNow(ABSENT)
     peerings, sku, provided = found.peerings or [], found.sku, found.service_provider_properties
     return CircuitNow(
         found.service_provider_provisioning_state or NOT_PROVISIONED,
@@ -145,18 +156,21 @@ class AzureLinkEnd(pulumi.ComponentResource):
         if sku is not None:
             own = settings.circuit.id is None
             circuit = self._create_circuit(sku, provider, peering_location) if own else self._look_up()
-            self._circuit = _Circuit(circuit.id, circuit.name)
+            later = pulumi.Output.from_input
+            self._circuit = _Circuit(later(circuit.id), later(circuit.name))
             self.service_key = pulumi.Output.secret(circuit.service_key).apply(lambda key: key or "")
         self._gateway = self._create_gateway(gateway, gateway_block)
         self.gateway_id = self._gateway.id
         self.register_outputs({"service_key": self.service_key, "gateway_id": self.gateway_id})
 
-    def _look_up(self) -> pulumi.Output[network.GetExpressRouteCircuitResult]:
-        """The adopted circuit, which needs a login at preview."""
-        return network.get_express_route_circuit_output(
-            circuit_name=self._place.name,
-            resource_group_name=self._place.group,
-            opts=pulumi.InvokeOptions(parent=self),
+    def _look_up(self) -> network.GetExpressRouteCircuitResult:
+        """The adopted circuit, which needs a login at preview. Raises RunError."""
+        return looked_up(
+            lambda: _ask(self._place, self),
+            where="interconnect.circuit.id",
+            what=str(self._place),
+            remedy="log in, and give the id of a circuit of the login's subscription that it may read (`az network "
+            "express-route show --query id`), or drop the key for a new circuit",
         )
 
     def _create_circuit(

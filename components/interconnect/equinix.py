@@ -19,6 +19,7 @@ from gpu_fabric.components.component import child
 from gpu_fabric.components.interconnect.addresses import OnLink
 from gpu_fabric.components.interconnect.limits import EQUINIX_NAME_CHARACTERS, MICROSOFT_ASN
 from gpu_fabric.components.interconnect.partner import AwsPort, Joined, Order, standing_on
+from gpu_fabric.components.lookups import looked_up
 
 AWS_PROFILE, AZURE_PROFILE = "AWS Direct Connect", "Azure ExpressRoute"
 PRIORITIES = ("PRIMARY", "SECONDARY")
@@ -147,14 +148,18 @@ def _router(order: Order, number: int) -> fabric.CloudRouter:
 def _profile(order: Order, given: Any, wanted: str, router: fabric.CloudRouter) -> Any:
     if given is not None:
         return given
-    # The look-up waits for a router, so that a preview makes none and needs no login.
-    wanted_later = router.uuid.apply(lambda _: {"property": "/name", "operator": "=", "values": [wanted]})
-    found = fabric.get_service_profiles_output(
-        filter=wanted_later,  # ty: ignore[invalid-argument-type]
-        opts=pulumi.InvokeOutputOptions(parent=order.parent),
-    )
 
-    def only(result: fabric.GetServiceProfilesResult) -> str:
+    # The look-up waits for a router, so that a preview makes none and needs no login.
+    def only(_: str) -> str:
+        result = looked_up(
+            lambda: fabric.get_service_profiles(
+                filter={"property": "/name", "operator": "=", "values": [wanted]},
+                opts=pulumi.InvokeOptions(parent=order.parent),
+            ),
+            where="interconnect.equinix",
+            what=f"the service profile {wanted!r}",
+            remedy="give its UUID as `awsProfile` or `azureProfile`",
+        )
         if not result.data:
             raise pulumi.RunError(
                 f"interconnect.equinix: Equinix has no service profile named {wanted!r}; give its UUID as `awsProfile` "
@@ -162,7 +167,7 @@ def _profile(order: Order, given: Any, wanted: str, router: fabric.CloudRouter) 
             )
         return result.data[0].uuid
 
-    return found.apply(only)
+    return router.uuid.apply(only)
 
 
 def _a_side(router: fabric.CloudRouter) -> Any:

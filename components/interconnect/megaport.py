@@ -19,6 +19,7 @@ import pulumi_aws as aws
 from gpu_fabric.components.component import child
 from gpu_fabric.components.interconnect.limits import MEGAPORT_MCR_MBPS, MICROSOFT_ASN
 from gpu_fabric.components.interconnect.partner import AwsPort, Joined, Order
+from gpu_fabric.components.lookups import looked_up
 
 SDK = "pulumi_megaport"
 ADD = "pulumi package add terraform-provider megaport/megaport 1.9.1"
@@ -135,7 +136,18 @@ def _hosted(order: Order, connect: Any, name: str) -> AwsPort:
 
     The look-up waits for the cross connect, so that a preview makes none and needs no login.
     """
-    found = aws.directconnect.get_connection_output(
-        name=connect.product_uid.apply(lambda _: name), opts=pulumi.InvokeOutputOptions(parent=order.parent)
-    )
-    return AwsPort(found.id, found.vlan_id, order.settings.megaport.accept)
+
+    def ask(_: str) -> tuple[str, str]:
+        found = looked_up(
+            lambda: aws.directconnect.get_connection(
+                name=name, opts=pulumi.InvokeOptions(parent=order.parent)
+            ),
+            where="interconnect.awsAccount",
+            what=f"the hosted connection {name}",
+            remedy="Megaport gives it to this account: log in to it, wait until Direct Connect lists it, and run `up` "
+            "again",
+        )
+        return found.id, found.vlan_id
+
+    found = connect.product_uid.apply(ask)
+    return AwsPort(found[0], found[1], order.settings.megaport.accept)

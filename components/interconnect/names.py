@@ -46,6 +46,9 @@ class CircuitPlace:
     group: str
     name: str
 
+    def __str__(self) -> str:
+        return f"the circuit {self.name} in {self.group}"
+
 
 def circuit_place(name: str, adopted_id: str | None) -> CircuitPlace:
     """Of the link's own circuit, or of the one that it adopts."""

@@ -165,14 +165,18 @@ def _computed(type_: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any
 
 
 class _Mocks(pulumi_mocks.Mocks):
-    def __init__(self, recording: Recording, answers: Mapping[str, Mapping[str, Any]]) -> None:
+    def __init__(self, recording: Recording, answers: Mapping[str, Mapping[str, Any] | str]) -> None:
         self._recording, self._answers = recording, answers
 
-    def call(self, args: pulumi_mocks.MockCallArgs) -> dict:  # ty: ignore[incompatible-method-override]
-        # The monitor takes a dict too; of the pair that the base class declares it wants a list of failures.
+    def call(
+        self, args: pulumi_mocks.MockCallArgs
+    ) -> Any:  # of the pair that the SDK declares it wants a list
         arguments = _with_whole_numbers(args.args)
         self._recording.invokes.append(Invoked(args.token, arguments))
-        return {**arguments, **self._answers.get(args.token, {})}
+        answer = self._answers.get(args.token, {})
+        if isinstance(answer, str):
+            return {}, [("id", answer)]
+        return {**arguments, **answer}
 
     def new_resource(self, args: pulumi_mocks.MockResourceArgs) -> tuple[str | None, dict]:
         if not args.custom:
@@ -243,15 +247,15 @@ def record(
     program: Callable[[], Mapping[str, Any] | None],
     *,
     config: Mapping[str, str] | None = None,
-    answers: Mapping[str, Mapping[str, Any]] | None = None,
+    answers: Mapping[str, Mapping[str, Any] | str] | None = None,
     preview: bool = False,
     project: str = PROJECT,
 ) -> Recording:
     """Run `program` against a recording monitor.
 
     `program` returns outputs to resolve, or None. `config` holds the stack's configuration with full keys
-    (`aws:region`). `answers` maps a look-up's token to what it returns beside its own arguments. Whatever `program`
-    raises is raised; an error inside an `apply` too.
+    (`aws:region`). `answers` maps a look-up's token to what it returns beside its own arguments, or to the words with
+    which it fails. Whatever `program` raises is raised; an error inside an `apply` too.
     """
     recording = Recording()
     logger = logging.Logger("recorder", logging.INFO)
