@@ -35,7 +35,10 @@ class Kind:
     """The group that its service gives to machines where nobody names one."""
     public: tuple[str, ...] = ()
     """Flags that ask for a public address."""
+    root_disk: str = ""
+    """The disk that the machine starts from, where it has a property of its own."""
     disks: tuple[str, ...] = ()
+    """Disks, each with its `deviceName`."""
     at_host: tuple[str, ...] = ()
     """Azure's encryption at host."""
     metadata: tuple[str, ...] = ()
@@ -48,6 +51,8 @@ class Kind:
     """Whether it starts machines by number; False for one machine, or for a template."""
     made_by: str = ""
     """The service that sets the machines up in a way that no program says."""
+    unread: str = ""
+    """Who describes machines by properties of their own that this pack does not read, only their sizes."""
 
 
 TEMPLATE: Final = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -71,7 +76,8 @@ _INSTANCE = Kind(
     primary="primaryNetworkInterface",
     groups=("vpcSecurityGroupIds.*", "securityGroups.*"),
     public=("associatePublicIpAddress",),
-    disks=("rootBlockDevice", "ebsBlockDevices.*"),
+    root_disk="rootBlockDevice",
+    disks=("ebsBlockDevices.*",),
     metadata=("metadataOptions",),
     placement=("placementGroup", "placementGroupId"),
     market=("instanceMarketOptions.marketType",),
@@ -102,6 +108,52 @@ _FLEET = Kind(
 )
 _GROUP = "mixedInstancesPolicy.launchTemplate"
 
+_REQUIREMENTS = ("spec.template.spec.requirements.*.values.*",)
+#: Who describes machines in other ways, and where each type says their sizes: enough to say that nobody looked.
+_ONLY_SIZES: Final[tuple[tuple[str, Cloud, dict[str, tuple[str, ...]]], ...]] = (
+    (
+        "the provider aws-native",
+        Cloud.AWS,
+        {
+            "aws-native:ec2:LaunchTemplate": ("launchTemplateData.instanceType",),
+            "aws-native:ec2:Instance": ("instanceType",),
+            "aws-native:ec2:Ec2Fleet": ("launchTemplateConfigs.*.overrides.*.instanceType",),
+            "aws-native:ec2:SpotFleet": (
+                "spotFleetRequestConfigData.launchSpecifications.*.instanceType",
+                "spotFleetRequestConfigData.launchTemplateConfigs.*.overrides.*.instanceType",
+            ),
+            "aws-native:autoscaling:AutoScalingGroup": (
+                "mixedInstancesPolicy.launchTemplate.overrides.*.instanceType",
+            ),
+            "aws-native:eks:Nodegroup": ("instanceTypes.*",),
+            "aws-native:batch:ComputeEnvironment": ("computeResources.instanceTypes.*",),
+            "aws-native:sagemaker:Cluster": ("instanceGroups.*.instanceType",),
+        },
+    ),
+    (
+        "the classic provider azure",
+        Cloud.AZURE,
+        {
+            "azure:compute/linuxVirtualMachineScaleSet:LinuxVirtualMachineScaleSet": ("sku",),
+            "azure:compute/orchestratedVirtualMachineScaleSet:OrchestratedVirtualMachineScaleSet": (
+                "skuName",
+            ),
+            "azure:compute/linuxVirtualMachine:LinuxVirtualMachine": ("size",),
+            "azure:containerservice/kubernetesCluster:KubernetesCluster": ("defaultNodePool.vmSize",),
+            "azure:containerservice/kubernetesClusterNodePool:KubernetesClusterNodePool": ("vmSize",),
+            "azure:batch/pool:Pool": ("vmSize",),
+        },
+    ),
+    (
+        "Karpenter",
+        Cloud.AWS,
+        {
+            "kubernetes:karpenter.sh/v1:NodePool": _REQUIREMENTS,
+            "kubernetes:karpenter.sh/v1beta1:NodePool": _REQUIREMENTS,
+        },
+    ),
+)
+
 #: Pulumi type, without an API version → where it keeps things.
 KINDS: Final[dict[str, Kind]] = {
     TEMPLATE: Kind(
@@ -113,7 +165,7 @@ KINDS: Final[dict[str, Kind]] = {
         interfaces="networkInterfaces.*",
         groups=("vpcSecurityGroupIds.*", "securityGroupNames.*", "networkInterfaces.*.securityGroups.*"),
         public=("networkInterfaces.*.associatePublicIpAddress",),
-        disks=("blockDeviceMappings.*.ebs",),
+        disks=("blockDeviceMappings.*",),
         metadata=("metadataOptions",),
         placement=("placement.groupName", "placement.groupId"),
         market=("instanceMarketOptions.marketType",),
@@ -127,7 +179,8 @@ KINDS: Final[dict[str, Kind]] = {
         image=("imageId",),
         groups=("securityGroups.*",),
         public=("associatePublicIpAddress",),
-        disks=("rootBlockDevice", "ebsBlockDevices.*"),
+        root_disk="rootBlockDevice",
+        disks=("ebsBlockDevices.*",),
         metadata=("metadataOptions",),
     ),
     INSTANCE: _INSTANCE,
@@ -183,6 +236,7 @@ KINDS: Final[dict[str, Kind]] = {
         user_data=("virtualMachineProfile.osProfile.customData", "virtualMachineProfile.userData"),
         image=("virtualMachineProfile.storageProfile.imageReference",),
         at_host=("virtualMachineProfile.securityProfile.encryptionAtHost",),
+        zones=("zones.*",),
         interfaces="virtualMachineProfile.networkProfile.networkInterfaceConfigurations.*",
     ),
     MACHINE: Kind(
@@ -191,6 +245,7 @@ KINDS: Final[dict[str, Kind]] = {
         user_data=("osProfile.customData", "userData"),
         image=("storageProfile.imageReference",),
         at_host=("securityProfile.encryptionAtHost",),
+        zones=("zones.*",),
         interfaces="networkProfile.networkInterfaceConfigurations.*",
     ),
     "azure-native:containerservice:AgentPool": Kind(
@@ -210,4 +265,14 @@ KINDS: Final[dict[str, Kind]] = {
     "azure-native:machinelearningservices:Compute": Kind(
         cloud=Cloud.AZURE, sizes=("properties.properties.vmSize",), made_by="Azure Machine Learning"
     ),
+    "aws:sagemaker/trainingJob:TrainingJob": Kind(
+        cloud=Cloud.AWS,
+        sizes=("resourceConfig.instanceType", "resourceConfig.instanceGroups.*.instanceType"),
+        made_by="SageMaker",
+    ),
+    **{
+        type_: Kind(cloud=cloud, sizes=sizes, unread=who)
+        for who, cloud, by_type in _ONLY_SIZES
+        for type_, sizes in by_type.items()
+    },
 }

@@ -136,7 +136,7 @@ def _interfaces(layer: Resource, attached: Named) -> list[Interface]:
     if kind.primary:
         # The primary interface is card 0, device 0.
         given = [*(_primary(each) for each in at(layer.props, kind.primary)), *given]
-    return [_interface(each, attached) for each in given]
+    return [interface(each, attached) for each in given]
 
 
 def _primary(given: Any) -> Any:
@@ -145,7 +145,8 @@ def _primary(given: Any) -> Any:
     )
 
 
-def _interface(given: Any, attached: Named) -> Interface:
+def interface(given: Any, attached: Named) -> Interface:
+    """An entry of a list of interfaces; `attached` are the network interfaces of their own that it may name."""
     id_, type_ = look(given, "networkInterfaceId"), text(look(given, "interfaceType"))
     if id_ is not None and type_ is None:
         type_ = _type_of(id_, attached)
@@ -192,7 +193,8 @@ def _size(name: Any, cloud: Cloud) -> Any:
     aws, azure, families = _sizes()
     if not isinstance(name, str) or (cloud is Cloud.AWS and name in families):
         return UNKNOWN
-    size = aws.get(name) if cloud is Cloud.AWS else azure.get(name.lower())
+    # SageMaker writes `ml.` before EC2's name.
+    size = aws.get(name.removeprefix("ml.")) if cloud is Cloud.AWS else azure.get(name.lower())
     return None if size is None or size.fabric is Fabric.SOCKETS else size
 
 
@@ -284,8 +286,8 @@ def _no_size(resource: Resource, kind: Kind) -> bool:
 
 
 def _nodes(resource: Resource, kind: Kind, stack: list[Resource]) -> Iterator[Node | Unread]:
-    if kind.made_by:
-        yield from _made_by_a_service(resource, kind)
+    if kind.made_by or kind.unread:
+        yield from _by_size_alone(resource, kind)
         return
     templates = named(resource, kind.templates, TEMPLATES, stack)
     paths = [f"{path}.networkInterfaceId" for path in (kind.interfaces, kind.primary) if path]
@@ -311,9 +313,8 @@ def _adds(resource: Resource, kind: Kind, own: list[Any], inherited: list[Any]) 
     if any(size not in inherited for size in own):
         return True
     said = (kind.user_data, kind.image, kind.groups, kind.public, kind.disks, kind.metadata)
-    paths = [
-        path for path in (*(path for each in said for path in each), kind.interfaces, kind.primary) if path
-    ]
+    single = (kind.interfaces, kind.primary, kind.root_disk)
+    paths = [path for path in (*(path for each in said for path in each), *single) if path]
     if any(at(resource.props, path) for path in paths):
         return True
     return bool(kind.requirements and at(resource.props, kind.requirements))
@@ -348,7 +349,12 @@ def _asks_for_accelerators(requirements: Any) -> bool:
     return least is UNKNOWN or bool(least) or bool(at(requirements, "acceleratorTypes.*"))
 
 
-def _made_by_a_service(resource: Resource, kind: Kind) -> Iterator[Unread]:
+def _by_size_alone(resource: Resource, kind: Kind) -> Iterator[Unread]:
+    why = (
+        f"{kind.made_by} sets them up, and no resource says how"
+        if kind.made_by
+        else f"the pack does not read how {kind.unread} describes them"
+    )
     for name in dict.fromkeys(
         value if isinstance(value, str) else UNKNOWN
         for path in kind.sizes
@@ -360,7 +366,7 @@ def _made_by_a_service(resource: Resource, kind: Kind) -> Iterator[Unread]:
         elif size is not None:
             yield Unread(
                 resource,
-                f"the machines of {resource.name} ({size.name}): {kind.made_by} sets them up, and no resource says how",
+                f"the machines of {resource.name} ({size.name}): {why}",
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import yaml
 
 from gpu_fabric.nccl.markdown import table
-from gpu_fabric.policy.kinds import KINDS
+from gpu_fabric.policy.kinds import KINDS, Kind
 from gpu_fabric.policy.pack import RULES
 from gpu_fabric.policy.rule import Rule
 
@@ -44,12 +45,13 @@ that comes first.
 
 References between resources are followed where the ids, or where they come from, are known. User data is unpacked as
 cloud-init does it; what the node fetches, fills in, or runs in another language than a shell's is said to be undecided.
-A unit of systemd is read for its `Environment=` lines.
+A unit of systemd is read for its `Environment=` lines. A variable of NCCL's that a script gives a value in a way that
+the lint does not follow, such as a line that `sed` adds to a file, is said to be undecided.
 
-Not seen: `aws-native`, classic `azure`, `kubernetes` (Karpenter's node pools), CloudFormation stacks (AWS
-ParallelCluster), SageMaker, network interfaces that are attached after the launch, EC2's attributes in place of a size
-unless they ask for accelerators, the default of a subnet for public addresses, narrow blocks that together are
-the internet, rules of network access lists and firewalls, and sizes that the catalog lacks or that have no fast fabric.
+Not seen: CloudFormation stacks (AWS ParallelCluster), networks and rules of `aws-native` and classic `azure`, network
+interfaces that are attached after the launch, EC2's attributes in place of a size unless they ask for accelerators, the
+default of a subnet for public addresses, narrow blocks that together are the internet, rules of network access lists
+and firewalls, and sizes that the catalog lacks or that have no fast fabric.
 
 From a wheel the pack is the folder `gpu_fabric/policy` of the installation, and `python -m gpu_fabric.policy.pages`
 prints this page, or the section of a rule that follows. With `make … PROJECT=` give the pack's whole path
@@ -79,7 +81,8 @@ this one 0.9.
 
 _LOOKED_AT = """\
 Machines are found in {kinds}, of any API version. The machines of {services} are found and said to be undecided, for
-the service sets them up in a way that no program says. Beside them: security groups and their rules, routes and route
+the service sets them up in a way that no program says. So are those of {others}, whose properties the pack does
+not read. Beside them: security groups and their rules, routes and route
 tables, networks, gateways, circuits and addresses of `aws.ec2`, `aws.vpc`, `aws.directconnect` and
 `azure_native.network`.
 """
@@ -101,7 +104,9 @@ def page() -> str:
         for rule in RULES
     ]
     overview = _table(["rule", "what must hold", "level", "looks at"], rows)
-    looked_at = fill(_LOOKED_AT.format(kinds=_kinds(), services=_services()), 120, break_on_hyphens=False)
+    looked_at = fill(
+        _LOOKED_AT.format(kinds=_kinds(), services=_services(), others=_others()), 120, break_on_hyphens=False
+    )
     head = _HEAD.format(count=len(RULES), looked_at=looked_at)
     return head + overview + "\n" + "\n".join(map(_section, RULES)) + "\n" + _FOOT
 
@@ -114,15 +119,27 @@ def _looks_at(rule: Rule) -> str:
 
 def _kinds() -> str:
     """The types that describe machines, as a Python program names them."""
-    return ", ".join(f"`{_python_name(type_)}`" for type_, kind in KINDS.items() if not kind.made_by)
+    return ", ".join(
+        f"`{_python_name(type_)}`" for type_, kind in KINDS.items() if not kind.made_by and not kind.unread
+    )
 
 
 def _services() -> str:
-    by_service: dict[str, list[str]] = {}
+    return _by(lambda kind: kind.made_by)
+
+
+def _others() -> str:
+    return _by(lambda kind: kind.unread)
+
+
+def _by(who: Callable[[Kind], str]) -> str:
+    """Who, each with its types."""
+    found: dict[str, list[str]] = {}
     for type_, kind in KINDS.items():
-        if kind.made_by:
-            by_service.setdefault(kind.made_by, []).append(f"`{_python_name(type_)}`")
-    return ", ".join(f"{service} ({', '.join(types)})" for service, types in by_service.items())
+        if who(kind):
+            names = found.setdefault(who(kind), [])
+            names += [name for name in (f"`{_python_name(type_)}`",) if name not in names]
+    return ", ".join(f"{each} ({', '.join(types)})" for each, types in found.items())
 
 
 def _python_name(type_: str) -> str:

@@ -10,7 +10,9 @@ from typing import Any
 
 from gpu_fabric.policy.values import at
 
-_API_VERSION = re.compile(r"^(azure-native:\w+)/v\w+:")
+#: `azure-native:compute/v20230301:…` of version 2, `azure-native_compute_v20230301:compute/v20230301:…` of version 3
+#: (pulumi-azure-native, provider_parameterize.go).
+_API_VERSION = re.compile(r"^azure-native(?:_\w+)?:(\w+)(?:/v\w+)?:")
 #: Properties by which a resource is named, beside its id.
 _NAMES = ("id", "name", "arn", "placementGroupId")
 
@@ -29,8 +31,8 @@ class Resource:
 
     @cached_property
     def kind(self) -> str:
-        """The type without the API version that an Azure program may pin (`compute/v20230301` is `compute`)."""
-        return _API_VERSION.sub(r"\1:", self.type)
+        """The type without the API version that an Azure program may pin."""
+        return _API_VERSION.sub(r"azure-native:\1:", self.type)
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -12,6 +12,7 @@ import binascii
 import email
 import gzip
 import re
+import shlex
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -209,7 +210,7 @@ def _commands(path: str, given: Any) -> Iterator[Part]:
 
 def _command(given: Any) -> str | None:
     if isinstance(given, list) and all(isinstance(word, _SCALARS) for word in given):
-        return " ".join(map(str, given))
+        return shlex.join(map(str, given))
     return given if isinstance(given, str) else None
 
 

@@ -32,6 +32,10 @@ _IMAGES: Any = {
     "description": "Images of your own that carry the drivers; `*` matches anything: ami-0123456789abcdef0, "
     "/subscriptions/*/images/hpc-*, canonical:*.",
 }
+#: An image of a gallery, of a shared or of a community gallery, with its version.
+_GALLERY = re.compile(
+    r"/(?:shared|community)?galleries/[^/]+/images/[^/]+(?:/versions/([^/]+))?/?$", re.IGNORECASE
+)
 _EXACT = re.compile(r"\d+\.\d+\.\d+")
 
 
@@ -83,8 +87,9 @@ def _floats(image: str) -> bool:
     if image.startswith("resolve:ssm:"):
         return not image.removeprefix("resolve:ssm:").rpartition(":")[2].isdecimal()
     if _opaque(image):
-        # A gallery image without a version is the newest one.
-        return "/galleries/" in image.lower() and "/versions/" not in image.lower()
+        # A gallery's image without a version is the newest one.
+        version = _GALLERY.search(image)
+        return version is not None and (version[1] or "latest").lower() == "latest"
     return not _EXACT.fullmatch(image.rpartition(":")[2])
 
 

@@ -14,7 +14,7 @@ from gpu_fabric.nccl.findings import Level
 from gpu_fabric.nccl.lint.check import diagnose
 from gpu_fabric.nccl.lint.diagnosis import Diagnosis
 from gpu_fabric.nccl.lint.sources import is_topology, other_language, read_source
-from gpu_fabric.nccl.paths import DIRECTORY, LIBRARY
+from gpu_fabric.nccl.paths import DIRECTORY, ENTRYPOINT, LIBRARY
 from gpu_fabric.policy.nodes import Node, for_each_node
 from gpu_fabric.policy.rule import Parameters, Rule, Undecided, Verdicts, Violation
 from gpu_fabric.policy.user_data import Part, UnreadableError, parts
@@ -22,6 +22,7 @@ from gpu_fabric.policy.values import UNKNOWN
 
 SOCKET_NAMES = ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "UCX_NET_DEVICES")
 _CONCERNS_NCCL = re.compile(r"\b(?:NCCL|FI|UCX|OFI_NCCL|RDMAV|GLOO|TP|MELLANOX)_[A-Z]")
+_GIVES_A_VALUE = re.compile(r"(?<![\w$])((?:NCCL|FI|UCX|OFI_NCCL|RDMAV|GLOO)_[A-Z][A-Z0-9_]*)=")
 #: Our own programs on a node: they name variables to look at them.
 _OURS = (f"{LIBRARY}/", f"{DIRECTORY}/setup.json")
 _UNIT = re.compile(r"\.service$|\.service\.d/[^/]+\.conf$")
@@ -69,9 +70,22 @@ def _read(node: Node) -> Settings | Violation:
             )
         else:
             path, text = _as_lint_reads(part)
+            unread += [
+                f"what {part.path} of {node.called} does with {name}" for name in _not_read(path, text)
+            ]
             # Two parts may have one name, and both run.
             texts[path] = f"{texts[path]}\n{text}" if path in texts else text
     return Settings(found, texts, tuple(unread))
+
+
+def _not_read(path: str, text: str) -> list[str]:
+    """Variables that a text gives a value in a way that lint does not follow, such as a line sent to another file."""
+    if is_topology(path, text) or path == ENTRYPOINT:
+        return []
+    read = {assignment.name for assignment in read_source(path, text).assignments}
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    named = dict.fromkeys(name for line in lines for name in _GIVES_A_VALUE.findall(line))
+    return [name for name in named if name not in read]
 
 
 def _as_lint_reads(part: Part) -> tuple[str, str]:
@@ -84,7 +98,9 @@ def _as_lint_reads(part: Part) -> tuple[str, str]:
 
 def _unit_as_shell(text: str) -> str:
     """The `Environment=` lines of a systemd unit as assignments of a shell, line by line (systemd.exec(5))."""
-    return "".join(f"{_unit_line(line)}\n" for line in text.splitlines())
+    # A line that ends in a backslash goes on in the next one (systemd.syntax(7)).
+    joined = re.sub(r"\\\n", " ", text)
+    return "".join(f"{_unit_line(line)}\n" for line in joined.splitlines())
 
 
 def _unit_line(line: str) -> str:

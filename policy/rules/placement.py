@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,9 @@ from gpu_fabric.policy.resource import Resource, named
 from gpu_fabric.policy.rule import Parameters, Rule, Undecided, Verdicts, Violation
 from gpu_fabric.policy.values import UNKNOWN, at, look, text, truth
 
+_TOGETHER = (
+    "put all machines of the cluster into one availability set, or make them a scale set in Uniform mode."
+)
 PLACEMENT_GROUP = "aws:ec2/placementGroup:PlacementGroup"
 SUBNET = "aws:ec2/subnet:Subnet"
 
@@ -24,7 +27,11 @@ def _check(resources: list[Resource], parameters: Parameters) -> Verdicts:
     for owner in _owners(nodes, resources):
         yield from _one_zone(owner, resources)
     for node in nodes:
-        yield from _aws(node, resources) if node.cloud is Cloud.AWS else _azure(node, parameters)
+        if node.cloud is Cloud.AZURE:
+            yield from _azure(node, parameters)
+            continue
+        for called, urn, layers in _starts(node, nodes, resources):
+            yield from _aws(node, called, urn, layers, resources)
     yield from _machines(nodes, resources, parameters)
 
 
@@ -54,14 +61,32 @@ def _started_by(node: Node, resources: list[Resource]) -> list[Resource]:
     ]
 
 
-def _aws(node: Node, resources: list[Resource]) -> Verdicts:
+def _starts(
+    node: Node, nodes: list[Node], resources: list[Resource]
+) -> Iterator[tuple[str, str, tuple[Resource, ...]]]:
+    """(what it is called, its URN, what describes it) for each resource that starts a node: each may place its own."""
+    own = {each.urn for each in nodes}
+    starters = _started_by(node, resources)
+    others = [each for each in starters if each.urn not in own]
+    if any(at(each.props, path) for each in others for path in KINDS[each.kind].placement):
+        for each in others:
+            yield (
+                f"{each.name} ({node.size.name})" if node.size else each.name,
+                each.urn,
+                (each, *node.layers),
+            )
+    elif others or not starters:
+        yield node.called, node.urn, (*node.layers, *others)
+
+
+def _aws(
+    node: Node, called: str, urn: str, layers: tuple[Resource, ...], resources: list[Resource]
+) -> Verdicts:
     market = (
         text(node.first(lambda kind: kind.market)) if any(KINDS[x.kind].market for x in node.layers) else None
     )
     if market == "capacity-block":
         return  # the block brings its own placement
-    owners = _started_by(node, resources)
-    layers = (*node.layers, *owners)
     given = [
         value
         for layer in layers
@@ -72,29 +97,27 @@ def _aws(node: Node, resources: list[Resource]) -> Verdicts:
     found = [named(layer, KINDS[layer.kind].placement, (PLACEMENT_GROUP,), resources) for layer in layers]
     groups = {each.urn: each for one in found for each in one.resources}
     if not groups and (node.hidden or market is UNKNOWN or any(value is UNKNOWN for value in given)):
-        yield Undecided(f"the placement of {node.called}")
+        yield Undecided(f"the placement of {called}")
         return
     if not given and not groups:
         yield Violation(
-            f"{node.called} has EFA and no placement group: its nodes may stand anywhere in the zone.",
+            f"{called} has EFA and no placement group: its nodes may stand anywhere in the zone.",
             "name a placement group with strategy `cluster`, or buy a capacity block, which brings its own.",
-            node.urn,
+            urn,
         )
         return
     if any(one.others for one in found):
-        yield Undecided(
-            f"the strategy of the placement group of {node.called}: the group is not in this stack"
-        )
+        yield Undecided(f"the strategy of the placement group of {called}: the group is not in this stack")
     for group in groups.values():
         strategy = text(look(group.props, "strategy"))
         if strategy is UNKNOWN:
-            yield Undecided(f"the strategy of {group.name}, the placement group of {node.called}")
+            yield Undecided(f"the strategy of {group.name}, the placement group of {called}")
         elif strategy != "cluster":
             yield Violation(
-                f"{node.called} is in the placement group {group.name} with strategy `{_spelled(strategy)}`, which "
+                f"{called} is in the placement group {group.name} with strategy `{_spelled(strategy)}`, which "
                 "keeps nodes apart.",
                 "give the group the strategy `cluster`.",
-                node.urn,
+                urn,
             )
 
 
@@ -152,14 +175,21 @@ def _azure(node: Node, parameters: Parameters) -> Verdicts:
     if node.resource.kind == SCALE_SET:
         yield from _scale_set(node)
     else:
-        places = [look(props, "availabilitySet"), look(props, "virtualMachineScaleSet")]
-        if places == [None, None]:
+        together, attached = look(props, "availabilitySet"), look(props, "virtualMachineScaleSet")
+        if isinstance(attached, Mapping):
             yield Violation(
-                f"{node.called} is in no availability set: it shares no InfiniBand network with another machine.",
-                "put all machines of the cluster into one availability set or one scale set.",
+                f"{node.called} is attached to a scale set. Only one in Flexible mode takes machines, and machines of "
+                "such a set share no InfiniBand network.",
+                _TOGETHER,
                 node.urn,
             )
-        elif not any(isinstance(place, dict) for place in places):
+        elif together is None and attached is None:
+            yield Violation(
+                f"{node.called} is in no availability set: it shares no InfiniBand network with another machine.",
+                _TOGETHER,
+                node.urn,
+            )
+        elif not isinstance(together, Mapping):
             yield Undecided(f"the availability set of {node.called}")
     group = look(props, "proximityPlacementGroup")
     if not parameters["requireProximityGroup"] or isinstance(group, dict):
@@ -176,6 +206,15 @@ def _azure(node: Node, parameters: Parameters) -> Verdicts:
 
 def _scale_set(node: Node) -> Verdicts:
     props = node.resource.props
+    zones = _distinct(node.resource, node.kind.zones)
+    if len(zones) > 1:
+        yield Violation(
+            f"{node.called} spreads its machines over {len(zones)} zones, and InfiniBand does not cross zones.",
+            "name one zone.",
+            node.urn,
+        )
+    elif UNKNOWN in zones:
+        yield Undecided(f"the zones of {node.called}")
     mode, single = text(look(props, "orchestrationMode")), look(props, "singlePlacementGroup")
     if mode is UNKNOWN:
         yield Undecided(f"the orchestration mode of {node.called}")
@@ -209,7 +248,7 @@ def _machines(nodes: list[Node], resources: list[Resource], parameters: Paramete
     for size, machines in by_size.items():
         for word, place_of in _PLACES[machines[0].cloud].items():
             places = {node.urn: place_of(node, resources) for node in machines}
-            if word == "zone" and _in_one_subnet(machines):
+            if place_of is _zone_of and _in_one_subnet(machines):
                 continue
             known = sorted({place for place in places.values() if isinstance(place, str)})
             if len(known) < 2:
@@ -270,15 +309,17 @@ def _in_one_subnet(machines: list[Node]) -> bool:
 
 
 def _set_of(node: Node, resources: list[Resource]) -> Any:
-    """The availability set or scale set of an Azure machine."""
-    for name, kind in (
-        ("availabilitySet", "azure-native:compute:AvailabilitySet"),
-        ("virtualMachineScaleSet", SCALE_SET),
-    ):
-        if look(node.resource.props, name) is not None:
-            found = named(node.resource, (f"{name}.id",), (kind,), resources).resources
-            return found[0].name if found else _lower(look(node.resource.props, name, "id"))
-    return None
+    """The availability set of an Azure machine."""
+    if look(node.resource.props, "availabilitySet") is None:
+        return None
+    kinds = ("azure-native:compute:AvailabilitySet",)
+    found = named(node.resource, ("availabilitySet.id",), kinds, resources).resources
+    return found[0].name if found else _lower(look(node.resource.props, "availabilitySet", "id"))
+
+
+def _zone_of_machine(node: Node, resources: list[Resource]) -> Any:
+    del resources
+    return next(iter(_distinct(node.resource, node.kind.zones)), None)
 
 
 def _lower(value: Any) -> Any:
@@ -288,7 +329,7 @@ def _lower(value: Any) -> Any:
 #: What the machines of one cluster must share → how to tell.
 _PLACES: dict[Cloud, dict[str, Any]] = {
     Cloud.AWS: {"placement group": _group_of, "zone": _zone_of},
-    Cloud.AZURE: {"availability set": _set_of},
+    Cloud.AZURE: {"availability set": _set_of, "zone": _zone_of_machine},
 }
 
 

@@ -18,7 +18,7 @@ CIRCUIT_MTU = 1500
 """ExpressRoute carries no more (azure-docs, expressroute-faqs.md)."""
 
 VPC, VIRTUAL_NETWORK = "aws:ec2/vpc:Vpc", "azure-native:network:VirtualNetwork"
-SUBNET = "azure-native:network:Subnet"
+AWS_SUBNET, SUBNET = "aws:ec2/subnet:Subnet", "azure-native:network:Subnet"
 _EXPRESSROUTE = ("azure-native:network:ExpressRouteCircuit", "azure-native:network:ExpressRouteConnection")
 _AZURE_CONNECTION = "azure-native:network:VirtualNetworkGatewayConnection"
 _VPN = ("aws:ec2/vpnConnection:VpnConnection", "azure-native:network:VpnConnection")
@@ -52,23 +52,36 @@ _TARGETS = ("destinationCidrBlock", "destinationIpv6CidrBlock", "cidrBlock", "ip
 _BLOCKS = {
     VPC: ("cidrBlock",),
     "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation": ("cidrBlock",),
+    AWS_SUBNET: ("cidrBlock",),
     VIRTUAL_NETWORK: ("addressSpace.addressPrefixes.*",),
     SUBNET: ("addressPrefix", "addressPrefixes.*"),
 }
-_AWS_NETWORKS = (VPC, "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation")
+_AWS_NETWORKS = (VPC, "aws:ec2/vpcIpv4CidrBlockAssociation:VpcIpv4CidrBlockAssociation", AWS_SUBNET)
 _AZURE_NETWORKS = (VIRTUAL_NETWORK, SUBNET)
+#: Subnet → where it names its network, and the network's type.
+_INSIDE = {AWS_SUBNET: ("vpcId", VPC), SUBNET: ("virtualNetworkName", VIRTUAL_NETWORK)}
 
 
 def blocks(resources: list[Resource], kinds: Sequence[str]) -> list[tuple[Resource, Network | None]]:
-    """Address blocks of the networks of these types; None for one that is not known at preview."""
+    """Address blocks of the networks of these types; None for one that is not known at preview.
+
+    A subnet counts where its network is not in the stack: else the network's block says it all.
+    """
     return [
         (resource, network(value))
         for resource in resources
-        if resource.kind in kinds
+        if resource.kind in kinds and not _in_a_network_here(resource, resources)
         for path in _BLOCKS[resource.kind]
         for value in at(resource.props, path)
         if value != ""
     ]
+
+
+def _in_a_network_here(resource: Resource, resources: list[Resource]) -> bool:
+    if resource.kind not in _INSIDE:
+        return False
+    where, kind = _INSIDE[resource.kind]
+    return bool(named(resource, (where,), (kind,), resources).resources)
 
 
 def _check(resources: list[Resource], parameters: Parameters) -> Verdicts:
@@ -99,15 +112,19 @@ def _check(resources: list[Resource], parameters: Parameters) -> Verdicts:
 def _joined(resources: list[Resource], nodes: list[Node]) -> bool:
     """Whether something leads from one cloud to the other: a part of a circuit, a VPN, or a node's own routes."""
     return (
-        _has_direct_connect(resources)
+        _has_direct_connect(resources) is not False
         or _has_expressroute(resources)
         or any(True for _ in _vpns(resources))
         or any(map(_routes_to_the_other_cloud, nodes))
     )
 
 
-def _has_direct_connect(resources: list[Resource]) -> bool:
-    return any(each.type.startswith("aws:directconnect/") for each in resources)
+def _has_direct_connect(resources: list[Resource]) -> Any:
+    """True where a private virtual interface is declared, UNKNOWN where only what it needs is, else False."""
+    parts_of_it = [each.type for each in resources if each.type.startswith("aws:directconnect/")]
+    return any("VirtualInterface" in type_ and "ublic" not in type_ for type_ in parts_of_it) or (
+        UNKNOWN if parts_of_it else False
+    )
 
 
 def _has_expressroute(resources: list[Resource]) -> bool:
@@ -132,7 +149,11 @@ def _circuits(resources: list[Resource]) -> Verdicts:
         "AWS Direct Connect": _has_direct_connect(resources),
         "Azure ExpressRoute": _has_expressroute(resources),
     }
-    lacking = [name for name, has in there.items() if not has]
+    lacking = [name for name, has in there.items() if has is False]
+    if there["AWS Direct Connect"] is UNKNOWN:
+        yield Undecided(
+            "whether a virtual interface of AWS Direct Connect carries the circuit: none is in this stack"
+        )
     if lacking:
         yield Violation(
             f"The stack has GPU nodes on both clouds and no {' and no '.join(lacking)}.",
@@ -238,7 +259,7 @@ def _to_internet(resource: Resource, route: Any, cloud: Cloud, resources: list[R
 
 def _overlaps(resources: list[Resource]) -> Verdicts:
     for mine, one in blocks(resources, _AWS_NETWORKS):
-        for theirs, other in blocks(resources, (VIRTUAL_NETWORK,)):
+        for theirs, other in blocks(resources, _AZURE_NETWORKS):
             if one is None or other is None:
                 yield Undecided(f"the address block of {(mine if one is None else theirs).name}")
             elif overlap(one, other):

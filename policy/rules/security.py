@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from gpu_fabric.nccl.hardware import Cloud
-from gpu_fabric.policy.nodes import Node, for_each_node, known_nodes, unread_nodes
+from gpu_fabric.policy.kinds import KINDS, TEMPLATE
+from gpu_fabric.policy.nodes import Node, for_each_node, interface, known_nodes, unread_nodes
 from gpu_fabric.policy.resource import Named, Resource, named
 from gpu_fabric.policy.rule import Parameters, Rule, Undecided, Verdicts, Violation
 from gpu_fabric.policy.values import UNKNOWN, any_of, at, first, look, network, number, text, truth
@@ -28,6 +31,11 @@ _BLOCKS = ("cidrIpv4", "cidrIpv6", "cidrBlocks.*", "ipv6CidrBlocks.*")
 _AZURE_SOURCES = ("sourceAddressPrefix", "sourceAddressPrefixes.*")
 _AZURE_PORTS = ("destinationPortRange", "destinationPortRanges.*")
 _AZURE_ANYWHERE = ("*", "internet", "any", "0.0.0.0/0", "::/0")
+_TEMPLATE_GROUPS = ("networkInterfaces.*.securityGroups.*",)
+_ROOT = "its root disk"
+#: What images call the disk that they start from (EC2 User Guide, device_naming.html); the others are for data.
+_ROOT_DISKS = ("/dev/sda1", "/dev/sda", "/dev/xvda")
+_DATA_DISK = re.compile(r"/dev/(sd|xvd)[b-z]")
 _WIDEST = 3
 """Bits of a block; no organisation has one as wide (2000::/3 is the whole IPv6 internet)."""
 
@@ -37,10 +45,8 @@ def _efa_self(resources: list[Resource], parameters: Parameters) -> Verdicts:
     yield from unread_nodes(resources, Cloud.AWS)
     asked: dict[str, tuple[Resource, dict[str, Any], list[str]]] = {}
     lets: dict[str, dict[str, Any]] = {}
-    for node in known_nodes(resources):
-        if node.cloud is not Cloud.AWS:
-            continue
-        groups = _groups(node, resources)
+    bare: set[str] = set()
+    for node, groups in _grouped(resources):
         for group in groups.resources:
             if group.urn not in lets:
                 lets[group.urn] = _lets(group, resources)
@@ -53,17 +59,20 @@ def _efa_self(resources: list[Resource], parameters: Parameters) -> Verdicts:
             )
         elif not groups.resources and node.kind.default_group:
             yield Undecided(f"the rules of {node.kind.default_group}, which {node.called} has by default")
-        elif not groups.resources:
+        elif not groups.resources and node.urn not in bare:
+            bare.add(node.urn)
             yield Violation(
-                f"{node.called} names no security group: EFA traffic does not pass a VPC's default rules for others.",
-                "give it a group with ingress and egress that name the group itself.",
+                f"{node.called} has an EFA interface without a security group: EFA traffic does not pass the VPC's "
+                "default one.",
+                "give every EFA interface a group with ingress and egress that name the group itself.",
                 node.urn,
             )
         elif any(False not in state.values() for state in states):
             yield Undecided(f"the rules of the security groups of {node.called}")
         else:
             for group, state in zip(groups.resources, states, strict=True):
-                asked.setdefault(group.urn, (group, state, []))[2].append(node.called)
+                names = asked.setdefault(group.urn, (group, state, []))[2]
+                names += [node.called] if node.called not in names else []
     for urn, (group, state, names) in asked.items():
         missing = [direction for direction, answer in state.items() if answer is False]
         yield Violation(
@@ -73,6 +82,61 @@ def _efa_self(resources: list[Resource], parameters: Parameters) -> Verdicts:
             'add both, with ip_protocol "-1" and the group\'s own id as referenced group.',
             urn,
         )
+
+
+def _grouped(resources: list[Resource]) -> Iterator[tuple[Node, Named]]:
+    """The security groups that EFA traffic meets: of each EFA interface for itself where the node writes them out."""
+    for node in known_nodes(resources):
+        if node.cloud is not Cloud.AWS:
+            continue
+        own = [each for each in node.attached.resources if _is_efa(each)]
+        written = _written(node)
+        for layer, entry in written:
+            for groups in _groups_of(layer, entry, node, resources):
+                yield node, groups
+        for each in own:
+            yield node, named(each, ("securityGroups.*",), _GROUPS, resources)
+        if own and node.attached.others:
+            yield node, Named((), True)
+        if not own and not written:
+            yield node, _groups(node, resources)
+
+
+def _is_efa(interface: Resource) -> bool:
+    return text(look(interface.props, "interfaceType")) not in (None, "interface")
+
+
+def _written(node: Node) -> list[tuple[Resource, Any]]:
+    """The EFA interfaces that a launch template lists with all that they have."""
+    for layer in node.layers:
+        entries = at(layer.props, KINDS[layer.kind].interfaces) if layer.kind == TEMPLATE else []
+        if entries:
+            read = [interface(entry, node.attached) for entry in entries]
+            if any(each.type is UNKNOWN for each in read) or at(entries, "*.networkInterfaceId"):
+                return []
+            return [(layer, entry) for entry, each in zip(entries, read, strict=True) if each.efa]
+    return []
+
+
+def _groups_of(layer: Resource, entry: Any, node: Node, resources: list[Resource]) -> Iterator[Named]:
+    """The groups of one interface; one by one where it is not known which of them it has."""
+    given = at(entry, "securityGroups.*")
+    if not given:
+        # Without one of its own an interface gets what the machine has, and without that the VPC's default group.
+        top = ("vpcSecurityGroupIds.*", "securityGroups.*", "securityGroupNames.*")
+        yield node.named(lambda kind: [path for path in kind.groups if path in top], _GROUPS, resources)
+        return
+    own = replace(layer, props={"networkInterfaces": [entry]})
+    found = named(replace(own, references={}), _TEMPLATE_GROUPS, _GROUPS, resources)
+    if not found.others:
+        yield found
+        return
+    # By where its values come from, which is known of all interfaces of the template together.
+    found = named(own, _TEMPLATE_GROUPS, _GROUPS, resources)
+    if len(given) >= len(found.resources):
+        yield found
+    else:
+        yield from (Named((each,), True) for each in found.resources)
 
 
 def _groups(node: Node, resources: list[Resource]) -> Named:
@@ -270,18 +334,45 @@ def _disks(node: Node, parameters: Parameters) -> Verdicts:
         return
     if parameters["accountEncryptsByDefault"]:
         return
-    answers = [
-        UNKNOWN if disk is UNKNOWN else truth(look(disk, "encrypted"))
-        for disk in node.every(lambda kind: kind.disks)
-    ]
-    if not answers or False in answers:
+    answers = _encrypted(node)
+    plain = [name for name, answer in answers.items() if answer is False]
+    if plain:
+        which = "its disks are" if len(plain) == len(answers) else f"{' and '.join(plain)}, of its disks, is"
         yield Violation(
-            f"{node.called} does not say that its disks are encrypted.",
-            "set `encrypted` on every EBS disk, or the rule's parameter `accountEncryptsByDefault` where the account "
-            "encrypts new volumes by itself.",
+            f"{node.called} does not say that {which} encrypted.",
+            "set `encrypted` on every EBS disk, the root disk too, or the rule's parameter `accountEncryptsByDefault` "
+            "where the account encrypts new volumes by itself.",
         )
-    elif UNKNOWN in answers:
+    elif UNKNOWN in answers.values():
         yield Undecided(f"the disks of {node.called}")
+
+
+def _encrypted(node: Node) -> dict[str, Any]:
+    """Disk → True, False or UNKNOWN. EC2 attaches those of every layer, and of one name the first layer's."""
+    found: dict[str, Any] = {}
+    for layer in node.layers:
+        kind = KINDS[layer.kind]
+        for disk in at(layer.props, kind.root_disk) if kind.root_disk else ():
+            found.setdefault(_ROOT, UNKNOWN if disk is UNKNOWN else truth(look(disk, "encrypted")))
+        disks = [each for path in kind.disks for each in at(layer.props, path)]
+        for place, disk in enumerate(disks, start=1):
+            own = look(disk, "ebs") if "blockDeviceMappings.*" in kind.disks else disk
+            if own is not None:  # a mapping may also be of a local disk, or of none
+                found.setdefault(
+                    _called(disk, place), UNKNOWN if own is UNKNOWN else truth(look(own, "encrypted"))
+                )
+    # Every instance has a root disk; of which name, its image says.
+    if all(_DATA_DISK.match(name) for name in found):
+        found[_ROOT] = UNKNOWN if node.hidden else False
+    return found
+
+
+def _called(disk: Any, place: int) -> str:
+    """The device's name; a disk whose name nobody here knows may be the root disk."""
+    name = text(look(disk, "deviceName"))
+    if not isinstance(name, str):
+        return f"disk {place}"
+    return _ROOT if name in _ROOT_DISKS else name
 
 
 RULES = (

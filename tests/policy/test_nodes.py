@@ -53,7 +53,12 @@ def test_a_size_is_found_wherever_a_type_keeps_it(type_: str, path: str) -> None
     size = P5 if kind.cloud == "aws" else ND
     found = nodes_in([resource(type_, "one", **at_path(path, size))])
     assert len(found) == 1
-    if kind.made_by:
+    if kind.unread:
+        assert isinstance(found[0], Unread)
+        assert found[0].what == (
+            f"the machines of one ({size}): the pack does not read how {kind.unread} describes them"
+        )
+    elif kind.made_by:
         assert isinstance(found[0], Unread)
         assert found[0].what.startswith(f"the machines of one ({size}): {kind.made_by} sets them up")
     else:
@@ -311,16 +316,29 @@ def test_an_elastic_address_on_an_interface_of_a_node_is_seen(type_: str, name: 
 )
 def test_a_placement_group_is_known_by_its_name_alone(template_group: dict, owner_group: str | None) -> None:
     template = resource(TEMPLATE, "template", instanceType=P5, **template_group)
+    named = "group" if owner_group else "template"
     owner = resource(
         GROUP, "group", refs={"launchTemplate": "template"}, placementGroup=owner_group, **FROM_BARE
     )
     spread = resource(PLACEMENT_GROUP, "places", name="rack", strategy="spread")
     assert violations("placement", template, owner, spread) == [
-        f"template ({P5}) is in the placement group places with strategy `spread`, which keeps nodes apart."
+        f"{named} ({P5}) is in the placement group places with strategy `spread`, which keeps nodes apart."
     ]
     cluster = resource(PLACEMENT_GROUP, "places", name="rack", strategy="cluster")
     assert verdicts("placement", template, owner, cluster) == []
     hidden = resource(PLACEMENT_GROUP, "places", name="rack", strategy=UNKNOWN)
     assert undecided("placement", template, owner, hidden) == [
-        f"the strategy of places, the placement group of template ({P5})"
+        f"the strategy of places, the placement group of {named} ({P5})"
+    ]
+
+
+def test_each_fleet_of_a_template_is_asked_for_its_placement() -> None:
+    template = resource(TEMPLATE, "template", instanceType=P5)
+    refs = {"launchTemplate": "template"}
+    near = resource(GROUP, "near", refs=refs, placementGroup="rack", **FROM_BARE)
+    anywhere = resource(GROUP, "anywhere", refs=refs, **FROM_BARE)
+    rack = resource(PLACEMENT_GROUP, "places", name="rack", strategy="cluster")
+    assert verdicts("placement", template, near, rack) == []
+    assert violations("placement", template, near, anywhere, rack) == [
+        f"anywhere ({P5}) has EFA and no placement group: its nodes may stand anywhere in the zone."
     ]

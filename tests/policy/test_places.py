@@ -153,7 +153,7 @@ TWO_CLOUDS = (
     resource(
         "azure-native:network:VirtualNetwork", "vnet", addressSpace={"addressPrefixes": ["10.200.0.0/16"]}
     ),
-    resource("aws:directconnect/gateway:Gateway", "gateway"),
+    resource("aws:directconnect/privateVirtualInterface:PrivateVirtualInterface", "interface"),
     resource("azure-native:network:ExpressRouteCircuit", "circuit"),
     resource("aws:ec2/internetGateway:InternetGateway", "internet"),
     resource("aws:ec2/vpnGateway:VpnGateway", "private"),
@@ -216,3 +216,83 @@ def test_every_kind_of_network_keeps_the_rdma_network_free(type_: str, props: di
     assert message.startswith("net has 172.16.") and "overlaps 172.16.0.0/16" in message
     unknown = resource(type_, "net", **dict.fromkeys(props, UNKNOWN))
     assert undecided("rdma-network-free", nodes, unknown) == ["the address block of net"]
+
+
+def test_a_scale_set_over_several_zones_is_refused() -> None:
+    def over(zones: Any) -> Resource:
+        sku = {"name": ND}
+        return resource(
+            SCALE_SET, "fleet", sku=sku, singlePlacementGroup=True, orchestrationMode="Uniform", zones=zones
+        )
+
+    assert violations("placement", over(["1", "2", "3"])) == [
+        f"fleet ({ND}) spreads its machines over 3 zones, and InfiniBand does not cross zones."
+    ]
+    assert verdicts("placement", over(["1"])) == []
+    assert undecided("placement", over(UNKNOWN)) == [f"the zones of fleet ({ND})"]
+
+
+def machine_in(name: str, **place: Any) -> Resource:
+    return resource(MACHINE, name, hardwareProfile={"vmSize": ND}, **place)
+
+
+def test_machines_of_a_flexible_scale_set_are_refused() -> None:
+    machines = [machine_in(name, virtualMachineScaleSet={"id": "/flex"}) for name in ("one", "two")]
+    assert violations("placement", *machines) == [
+        f"{name} ({ND}) is attached to a scale set. Only one in Flexible mode takes machines, and machines of such a "
+        "set share no InfiniBand network."
+        for name in ("one", "two")
+    ]
+
+
+def test_machines_of_azure_in_two_zones_are_undecided_or_refused_as_the_pack_is_set() -> None:
+    machines = [machine_in(f"m{zone}", availabilitySet={"id": "/set"}, zones=[zone]) for zone in ("1", "2")]
+    (found,) = undecided("placement", *machines)
+    assert found.startswith(f"whether m1, m2 ({ND}) train together: they stand in 2 zones (1, 2).")
+    assert violations("placement", *machines, singleMachines="together") == [
+        f"m1, m2 ({ND}) stand in 2 zones: 1, 2."
+    ]
+
+
+def test_a_type_of_another_api_version_is_the_same_type_in_both_releases_of_the_provider() -> None:
+    for type_ in (
+        "azure-native:compute/v20240301:VirtualMachineScaleSet",
+        "azure-native_compute_v20240301:compute/v20240301:VirtualMachineScaleSet",
+    ):
+        assert Resource(type_, "fleet", "urn:fleet", {}).kind == SCALE_SET
+
+
+def test_subnets_of_an_adopted_network_are_looked_at() -> None:
+    here, there = resource(TEMPLATE, "here", instanceType=P5), resource(SCALE_SET, "there", sku={"name": ND})
+    rdma = resource("aws:ec2/subnet:Subnet", "subnet", vpcId="vpc-1", cidrBlock="172.16.5.0/24")
+    assert len(violations("rdma-network-free", there, rdma)) == 1
+    azure = resource(
+        "azure-native:network:Subnet", "theirs", virtualNetworkName="vnet", addressPrefix="10.100.3.0/24"
+    )
+    for mine in (
+        resource("aws:ec2/vpc:Vpc", "mine", cidrBlock="10.100.0.0/16"),
+        resource("aws:ec2/subnet:Subnet", "mine", vpcId="vpc-1", cidrBlock="10.100.0.0/20"),
+    ):
+        block = mine.props["cidrBlock"]
+        assert violations("route-isolation", here, there, mine, azure) == [
+            f"mine on AWS has {block} and theirs on Azure 10.100.3.0/24: no route can tell them apart."
+        ]
+
+
+def test_a_subnet_whose_network_is_there_is_said_once() -> None:
+    vpc = resource("aws:ec2/vpc:Vpc", "vpc", id_="vpc-1", cidrBlock="172.16.0.0/16")
+    subnet = resource("aws:ec2/subnet:Subnet", "subnet", vpcId="vpc-1", cidrBlock="172.16.5.0/24")
+    fleet = resource(SCALE_SET, "there", sku={"name": ND})
+    assert len(violations("rdma-network-free", fleet, vpc, subnet)) == 1
+
+
+def test_a_gateway_without_a_virtual_interface_is_no_circuit_yet() -> None:
+    without = [
+        resource("aws:directconnect/gateway:Gateway", "gateway") if "directconnect" in each.type else each
+        for each in TWO_CLOUDS
+    ]
+    assert verdicts("route-isolation", *TWO_CLOUDS) == []
+    assert violations("route-isolation", *without) == []
+    assert undecided("route-isolation", *without) == [
+        "whether a virtual interface of AWS Direct Connect carries the circuit: none is in this stack"
+    ]

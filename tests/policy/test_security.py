@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from gpu_fabric.policy.resource import Resource
 from gpu_fabric.policy.values import UNKNOWN
-from tests.policy.plain import P5, SECURITY_GROUP, TEMPLATE, resource, undecided, verdicts, violations
+from tests.policy.plain import (
+    INSTANCE,
+    P5,
+    SECURITY_GROUP,
+    TEMPLATE,
+    resource,
+    undecided,
+    verdicts,
+    violations,
+)
 
 INGRESS = "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"
 EGRESS = "aws:vpc/securityGroupEgressRule:SecurityGroupEgressRule"
@@ -185,3 +196,90 @@ def test_disks_that_are_not_said_to_be_encrypted_are_refused_and_unknown_ones_sa
 ) -> None:
     node = resource(TEMPLATE, "node", instanceType=P5, blockDeviceMappings=disks)
     assert (len(violations("encrypted-disks", node)), len(undecided("encrypted-disks", node))) == found
+
+
+def disk(name: str, *, encrypted: bool = True) -> dict[str, Any]:
+    return {"deviceName": name, "encrypted": encrypted}
+
+
+def mapped(name: str, *, encrypted: str = "true") -> dict[str, Any]:
+    return {"deviceName": name, "ebs": {"encrypted": encrypted}}
+
+
+NOT_ALL = "does not say that its root disk, of its disks, is encrypted."
+
+
+def test_the_root_disk_is_asked_where_only_data_disks_are_named() -> None:
+    machine = resource(INSTANCE, "machine", instanceType=P5, ebsBlockDevices=[disk("/dev/sdb")])
+    assert violations("encrypted-disks", machine) == [f"machine ({P5}) {NOT_ALL}"]
+    template = resource(TEMPLATE, "node", instanceType=P5, blockDeviceMappings=[mapped("/dev/xvdb")])
+    assert violations("encrypted-disks", template) == [f"node ({P5}) {NOT_ALL}"]
+    whole = [mapped("/dev/xvdb"), mapped("/dev/xvda")]
+    assert (
+        verdicts("encrypted-disks", resource(TEMPLATE, "n", instanceType=P5, blockDeviceMappings=whole)) == []
+    )
+
+
+def test_disks_of_a_machine_and_of_its_template_are_all_asked_and_of_one_name_the_machines() -> None:
+    machine = resource(
+        INSTANCE, "machine", launchTemplate={"id": "lt-1"}, rootBlockDevice={"encrypted": True}
+    )
+
+    def template(*disks: dict[str, Any]) -> Resource:
+        return resource(TEMPLATE, "node", id_="lt-1", instanceType=P5, blockDeviceMappings=[*disks])
+
+    two = [template(mapped("/dev/sda1"), mapped("/dev/sdb", encrypted="false")), machine]
+    assert violations("encrypted-disks", *two)[-1] == (
+        f"machine ({P5}) does not say that /dev/sdb, of its disks, is encrypted."
+    )
+    overridden = [template(mapped("/dev/sda1", encrypted="false")), machine]
+    assert violations("encrypted-disks", *overridden) == [
+        f"node ({P5}) does not say that its disks are encrypted."
+    ], "the machine itself has its root disk encrypted"
+
+
+def efa_interfaces(*groups: Any) -> list[dict[str, Any]]:
+    """One interface a card, each with the groups that are named for it."""
+    return [
+        {
+            "networkCardIndex": card,
+            "deviceIndex": min(card, 1),
+            "interfaceType": "efa",
+            **({"securityGroups": given} if given else {}),
+        }
+        for card, given in enumerate(groups)
+    ]
+
+
+SELF = {"protocol": "-1", "self": True}
+FABRIC = resource(SECURITY_GROUP, "fabric", id_="sg-1", ingress=[SELF], egress=[SELF])
+BARE_GROUP = resource(SECURITY_GROUP, "bare", id_="sg-2")
+
+
+def p4d(*groups: Any, **more: Any) -> Resource:
+    return resource(
+        TEMPLATE, "node", instanceType="p4d.24xlarge", networkInterfaces=efa_interfaces(*groups), **more
+    )
+
+
+def test_every_efa_interface_is_asked_for_its_own_groups() -> None:
+    groups = (FABRIC, BARE_GROUP)
+    assert verdicts("efa-self-rules", p4d(["sg-1"], ["sg-1"], ["sg-1"], ["sg-1", "sg-2"]), *groups) == []
+    (found,) = violations("efa-self-rules", p4d(["sg-1"], ["sg-2"], ["sg-2"], ["sg-2"]), *groups)
+    assert found.startswith("bare, the security group of node (p4d.24xlarge), lets no EFA traffic through")
+    assert violations("efa-self-rules", p4d(["sg-1"], None, None, None), *groups) == [
+        "node (p4d.24xlarge) has an EFA interface without a security group: EFA traffic does not pass the VPC's "
+        "default one."
+    ]
+
+
+def test_groups_that_a_preview_does_not_know_are_told_apart_only_where_they_can_be() -> None:
+    groups = (replace(FABRIC, id=None), replace(BARE_GROUP, id=None))
+    references = {"networkInterfaces": ("urn:fabric", "urn:bare")}
+    both = replace(p4d(*[[UNKNOWN, UNKNOWN]] * 4), references=references)
+    assert verdicts("efa-self-rules", both, *groups) == []
+    one_each = replace(p4d(*[[UNKNOWN]] * 4), references=references)
+    assert violations("efa-self-rules", one_each, *groups) == []
+    assert set(undecided("efa-self-rules", one_each, *groups)) == {
+        "the rules of the security groups of node (p4d.24xlarge): they are not in this stack, or not known yet"
+    }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from gpu_fabric.policy.resource import Resource
-from tests.policy.plain import P5, TEMPLATE, resource, undecided, violations
+from tests.policy.plain import P5, TEMPLATE, resource, undecided, verdicts, violations
 
 SETTING_RULES = ("gpudirect", "socket-names", "preflight-gate")
 
@@ -89,3 +90,32 @@ def test_what_is_lacking_is_undecided_where_a_part_is_not_read() -> None:
         assert undecided(rule, node(fetched)) == [
             f"user data of node ({P5}): the node fetches it from elsewhere"
         ]
+
+
+def test_a_line_of_a_unit_goes_on_after_a_backslash() -> None:
+    unit = file(
+        "/etc/systemd/system/a.service", "[Service]", "Environment=A=1 \\", "  NCCL_NET_GDR_LEVEL=LOC"
+    )
+    assert len(violations("gpudirect", node(unit))) == 1
+
+
+def test_a_command_that_is_written_as_a_list_is_one_command() -> None:
+    text = yaml.safe_dump({"runcmd": [["sh", "-c", "echo NCCL_NET_GDR_LEVEL=LOC >> /etc/nccl.conf"]]})
+    assert len(violations("gpudirect", node(f"#cloud-config\n{text}"))) == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "echo NCCL_NET_GDR_LEVEL=LOC | tee -a /etc/environment",
+        "sed -i '$ a NCCL_NET_GDR_LEVEL=LOC' /etc/nccl.conf",
+        "systemctl set-environment NCCL_NET_GDR_LEVEL=LOC",
+    ],
+)
+def test_a_variable_that_goes_a_way_that_lint_does_not_follow_is_undecided(line: str) -> None:
+    script = f"#!/bin/sh\n{line}\n"
+    assert violations("gpudirect", node(script)) or undecided("gpudirect", node(script)) == [
+        f"what user data of node ({P5}) does with NCCL_NET_GDR_LEVEL"
+    ]
+    comment = f"#!/bin/sh\n# {line}\n"
+    assert verdicts("gpudirect", node(comment)) == []
