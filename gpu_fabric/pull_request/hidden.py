@@ -23,7 +23,8 @@ _FORMS = re.compile(
     | eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?
     | (?<![\w/])\$(?:1|2[aby]|5|6|y|argon2\w*)\$[\w./$,=+-]{8,}
     | (?<=Bearer[ ])[^\s"']+ | (?<=Basic[ ])[^\s"']+
-    | (?<=://)[^\s/@"']*:[^\s@"']+(?=@) | (?<=://)[\w.~%-]{8,}(?=@)
+    | (?<=://)[^\s/@"']*:[^\s@"']+(?=@) | (?<=://)[\w.~%-]{6,}(?=@)
+    | (?<=hooks\.slack\.com/)\S+ | (?<=/api/webhooks/)\S+ | (?<=/webhook/)\S+
     | (?<![\w@:-])(?<!checkout[ ])(?<!reset[ ])[0-9a-fA-F]{32,}(?![\w-])
     | (?<![\w/.-])(?=[A-Za-z0-9]*[A-Z])(?=[A-Za-z0-9]*[a-z])(?=(?:[A-Za-z]*\d){3})[A-Za-z0-9]{24,}(?![\w/.-])
     """,
@@ -33,7 +34,7 @@ _FORMS = re.compile(
 #: (a file, an id, an address), nor IMDSv2's `httpTokens` and NCCL's partition key.
 # Bounded, so that a long line takes no longer than its length says.
 _NAME = (
-    r"""[\w.\-\[\]]{0,100}(?:(?<!http)(?<!max_)(?<!max-)(?<!max)token|secret|passw|passphrase|pwd|credential|authorization"""
+    r"""[\w.\-\[\]]{0,100}(?:(?<!http)(?<!max_)(?<!max-)(?<!max)token|secret|passw|passphrase|(?<![a-z])pass(?![a-z])|pwd|(?<![a-z])creds?(?![a-z])|credential|authorization"""
     r"""|(?<!nccl_ib_p)key|\bauth|_auth|sig\b|signature|sas\b)[\w.\-\[\]]{0,100}"""
     r"""(?<!id)(?<!ids)(?<!name)(?<!arn)(?<!file)(?<!path)(?<!vault)(?<!izer)(?<!url)"""
 )
@@ -43,9 +44,20 @@ _VALUE = re.compile(rf"(?<![\w])({_NAME}=)(?!\[secret\])(?:\"[^\"]*\"|'[^']*'|[^
 _OPTION = re.compile(rf"(?<!\S)(?P<name>--?{_NAME})(?P<between>\s+)(?=\S)", re.IGNORECASE)
 #: Commands that take a secret without a name before it.
 _COMMANDS = re.compile(
-    r"\b(?:sshpass|chpasswd|htpasswd|(?:docker|podman|az|ngc|wandb|oras|registry|hf|huggingface-cli|auth)\s+login)\b"
-    r"|\bcurl\b.*?\s(?:-u|--user)(?=\s)",
+    r"\b(?:sshpass|chpasswd|htpasswd)\b"
+    r"|\b(?:docker|podman|az|ngc|wandb|oras|registry|hf|huggingface-cli|auth|vault)\s+login\b"
+    r"|\bcurl\b.*?\s(?:-[a-zA-Z]{0,10}u|--user)(?=[\s=\w])"
+    r"|\b(?:mysql\w{0,10}|mariadb)\b.*?\s-p(?=\S)|\bredis-cli\b.*?\s-a(?=\s)",
 )
+#: What reads a secret from the command before it.
+_READS_A_SECRET = re.compile(r"\|[^|]{0,200}?(?:\bchpasswd\b|--(?:password-)?stdin\b|\bsudo\s+-S\b)")
+#: Where a line's output goes.
+_TO_A_FILE = re.compile(r"(?:>|\btee\s(?:\s*-a\s)?)\s*[\"']?(?P<file>[^\s\"';|&<>()]{1,300})")
+#: `aws configure set aws_secret_access_key …`
+_SET = re.compile(rf"\bset\s+(?P<name>{_NAME})(?P<between>\s+)(?=\S)", re.IGNORECASE)
+#: A list of variables as Kubernetes and AWS Batch write it: the name, and beside it the value.
+_ENTRY = re.compile(rf"""["']?\bname["']?\s*[:=]\s*["']?{_NAME}["']?\s*(?:,|}}|\#|$)""", re.IGNORECASE)
+_ENTRY_VALUE = re.compile(r"""["']?\bvalue["']?\s*[:=]\s*""", re.IGNORECASE)
 #: Files that hold keys and passwords whatever their name.
 _FILE = re.compile(
     r"/(?:\.ssh|\.aws|\.docker|\.kube|\.azure|secrets?|private)/|(?:\.pem|\.p12|\.pfx|\.jks|netrc|shadow|id_\w+)$"
@@ -68,15 +80,43 @@ def without_forms(text: str) -> str:
 
 def shown_lines(text: str) -> list[str]:
     """The lines of a script or file, as many as it has, each without its secrets."""
+    lines = text.splitlines()
+    hidden = {*_fed(lines), *_beside_a_name(lines)}
     shown: list[str] = []
     goes_on: Callable[[str], bool] | None = None
-    for line in text.splitlines():
+    for number, line in enumerate(lines):
+        if number in hidden and goes_on is None:
+            start = _ENTRY_VALUE.search(line)
+            shown.append(line[: start.end()] + SECRET if start else _indented(line, SECRET))
+            continue
         if goes_on is not None and goes_on(line):
             shown.append(_indented(line, SECRET) if line.strip() else line)
             continue
         goes_on, said = _line(line)
         shown.append(said)
     return shown
+
+
+def _fed(lines: list[str]) -> Iterator[int]:
+    """Lines of commands that hand a secret on: to a command that reads one, or into a file that holds one."""
+    begun = 0
+    for number, line in enumerate(lines):
+        if line.rstrip().endswith(("\\", "|")) and number + 1 < len(lines):
+            continue
+        command = " ".join(each.rstrip("\\ ") for each in lines[begun : number + 1])
+        to_a_secret = any(names_a_secret(found["file"]) for found in _TO_A_FILE.finditer(command))
+        # The lines of a here-document are hidden by its first one.
+        if (_READS_A_SECRET.search(command) or to_a_secret) and not _HERE_DOCUMENT.search(command):
+            yield from range(begun, number + 1)
+        begun = number + 1
+
+
+def _beside_a_name(lines: list[str]) -> Iterator[int]:
+    """Lines with the value of an entry whose name, on a line beside it or on the same one, says secret."""
+    for number, line in enumerate(lines):
+        if _ENTRY.search(line):
+            near = range(max(0, number - 1), min(len(lines), number + 3))
+            yield from (at for at in near if _ENTRY_VALUE.search(lines[at]))
 
 
 def _line(line: str) -> tuple[Callable[[str], bool] | None, str]:
@@ -105,7 +145,7 @@ def _line(line: str) -> tuple[Callable[[str], bool] | None, str]:
 
 def _begins(line: str) -> Iterator[int]:
     """Where a secret begins in a line, by the names and commands before it; the first one first."""
-    ends = [found.end() for form in (_ASSIGNED, _OPTION, _COMMANDS) for found in form.finditer(line)]
+    ends = [found.end() for form in (_ASSIGNED, _OPTION, _SET, _COMMANDS) for found in form.finditer(line)]
     yield from sorted(ends)
 
 
