@@ -12,8 +12,9 @@ from pydantic import AfterValidator, Field
 from gpu_fabric.components.node_files import TopologyUse
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.settings import Settings, Switch, Text
-from gpu_fabric.components.surroundings import Surroundings
+from gpu_fabric.components.surroundings import OtherCloud
 from gpu_fabric.nccl.bootstrap import Setup
+from gpu_fabric.nccl.bootstrap.checks import command_problem, mount_point_problem
 from gpu_fabric.nccl.hardware import NodeSize
 from gpu_fabric.nccl.paths import STATE_TAG
 
@@ -51,41 +52,19 @@ class Nccl(Settings):
 
 NO_SCRATCH = "none"
 
-#: A file system over one of these hides what the system keeps there (Filesystem Hierarchy Standard 3.0, chapter 3).
-_SYSTEM_FOLDERS = (
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "lib",
-    "lib64",
-    "proc",
-    "root",
-    "run",
-    "sbin",
-    "sys",
-    "tmp",
-    "usr",
-)
-_SYSTEM_PLACES = ("/", "/home", "/mnt", "/opt", "/srv", "/var", "/var/lib", "/var/log")
-
 
 def _mount_point(value: str) -> str:
     """`none`, or a folder of its own that a file system can be mounted on."""
     if value == NO_SCRATCH:
         return value
-    place = PurePosixPath(value)
-    remedy = "give a folder of its own such as /scratch, or `none` to leave the disks alone"
-    if not place.is_absolute() or ".." in place.parts or not value.isprintable() or " " in value:
-        raise ValueError(f"{value!r} is not an absolute path without spaces and `..`; {remedy}")
-    if str(place) in _SYSTEM_PLACES or place.parts[1] in _SYSTEM_FOLDERS:
-        raise ValueError(f"{value} holds files of the system, which a mounted disk would hide; {remedy}")
-    return str(place)
+    if (problem := mount_point_problem(value)) is not None:
+        raise ValueError(f"{problem}, or `none` to leave the disks alone")
+    return str(PurePosixPath(value))
 
 
 def _command(value: str) -> str:
-    if not value.strip():
-        raise ValueError("is empty; give a command, or drop the item")
+    if (problem := command_problem(value)) is not None:
+        raise ValueError(problem)
     return value
 
 
@@ -105,7 +84,7 @@ class Bootstrap(Settings):
     """Let every node write ready, or failed and at which step, to the tag gpu-fabric:state of its own instance."""
 
 
-def additions(nccl: Nccl, bootstrap: Bootstrap, around: Surroundings) -> dict[str, Any]:
+def additions(nccl: Nccl, bootstrap: Bootstrap, other_cloud: OtherCloud | None) -> dict[str, Any]:
     """What a user and the link to the other cloud add to a node of any cloud, as `node_files` takes it."""
     return {
         "overrides": nccl.environment,
@@ -115,7 +94,7 @@ def additions(nccl: Nccl, bootstrap: Bootstrap, around: Surroundings) -> dict[st
             commands_after=bootstrap.after,
             scratch=None if bootstrap.scratch == NO_SCRATCH else bootstrap.scratch or Setup.scratch,
             containers=bootstrap.containers,
-            routes=around.other_cloud.routes if around.other_cloud is not None else None,
+            routes=None if other_cloud is None else other_cloud.routes,
             tag=bootstrap.state_tag,
         ),
     }

@@ -15,6 +15,13 @@ from importlib.resources import files
 from typing import Any, Final
 
 from gpu_fabric.nccl import paths
+from gpu_fabric.nccl.bootstrap.checks import (
+    command_problem,
+    mount_point_problem,
+    positive_problem,
+    prefix_problem,
+    texts_problems,
+)
 from gpu_fabric.nccl.bootstrap.files import BootstrapInputError, NodeFile
 from gpu_fabric.nccl.environment import Environment
 from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
@@ -52,21 +59,20 @@ class CrossCloudRoutes:
     def _problems(self) -> Iterator[str]:
         if not self.prefixes:
             yield "prefixes: name the networks of the other cloud"
-        for prefix in self.prefixes:
-            try:
-                network = ipaddress.IPv4Network(prefix)
-            except ValueError as error:
-                yield f"prefixes: {error}; write an IPv4 network such as 10.20.0.0/16"
-            else:
-                if network.prefixlen == 0:
-                    yield "prefixes: 0.0.0.0/0 is not the other cloud's network"
-        if not 576 <= self.mtu <= 9001:
+        elif wrong := [*texts_problems("prefixes", self.prefixes)]:
+            yield from wrong
+        else:
+            yield from (f"prefixes: {said}" for said in map(prefix_problem, self.prefixes) if said)
+        numbers = {
+            name: positive_problem(getattr(self, name)) for name in ("bandwidth_mbps", "rtt_ms", "mtu", "mss")
+        }
+        yield from (f"{name}: {said}" for name, said in numbers.items() if said)
+        if not numbers["mtu"] and not 576 <= self.mtu <= 9001:
             yield f"mtu: {self.mtu} is not between 576 and 9001"
-        if self.mss > self.mtu - 40:
+        if not (numbers["mtu"] or numbers["mss"]) and self.mss > self.mtu - 40:
             yield f"mss: {self.mss} does not fit into {self.mtu} bytes with 40 bytes of headers: use {self.mtu - 40}"
-        for name in ("bandwidth_mbps", "rtt_ms"):
-            if getattr(self, name) <= 0:
-                yield f"{name}: must be above 0, not {getattr(self, name)}"
+        if self.gateway is not None and not _is_address(self.gateway):
+            yield f"gateway: {self.gateway!r} is no IPv4 address"
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,27 @@ class Setup:
     entrypoint: bool = True
     """Whether the node gets the program that starts a job; a pod starts in an image of its own."""
 
+    def __post_init__(self) -> None:
+        problems = [*self._problems()]
+        if problems:
+            raise BootstrapInputError("; ".join(problems))
+
+    def _problems(self) -> Iterator[str]:
+        for name in ("commands_before", "commands_after"):
+            commands = getattr(self, name)
+            if wrong := [*texts_problems(name, commands)]:
+                yield from wrong
+                continue
+            for number, said in enumerate(map(command_problem, commands)):
+                if said:
+                    yield f"{name}[{number}]: {said}"
+        if self.scratch is not None and (said := mount_point_problem(self.scratch)):
+            yield f"scratch: {said}, or None to leave the disks alone"
+        if self.image is not None and self.image not in _table()["images"]:
+            yield f"image: {self.image!r} has no row in images.toml; give one of {', '.join(_table()['images'])}"
+        if self.patience_seconds < 0:
+            yield f"patience_seconds: must not be below 0, and is {self.patience_seconds}"
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -101,6 +128,13 @@ class Plan:
     modules: tuple[str, ...] = field(default=())
     before: tuple[str, ...] = field(default=())
     """Units of the image that start only where the setup ended ready."""
+
+
+def _is_address(value: object) -> bool:
+    try:
+        return isinstance(value, str) and bool(ipaddress.IPv4Address(value))
+    except ValueError:
+        return False
 
 
 @cache

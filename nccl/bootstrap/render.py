@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from gpu_fabric import __version__
 from gpu_fabric.nccl import paths
-from gpu_fabric.nccl.bootstrap.files import NodeFile, node_files, node_text
+from gpu_fabric.nccl.bootstrap.checks import texts_problems
+from gpu_fabric.nccl.bootstrap.files import BootstrapInputError, NodeFile, node_files, node_text
 from gpu_fabric.nccl.bootstrap.plan import Setup, plan, traits
 from gpu_fabric.nccl.bootstrap.shipped import bare
 from gpu_fabric.nccl.environment import Environment
@@ -39,6 +40,9 @@ def cloud_config(
     """
     row = size if isinstance(size, NodeSize) else get_size(size)
     setup = Setup() if setup is None else setup
+    texts = {"packages": packages, "extra_commands": extra_commands}
+    if wrong := [said for name, value in texts.items() for said in texts_problems(name, value)]:
+        raise BootstrapInputError("; ".join(wrong))
     setup = replace(setup, commands_after=(*setup.commands_after, *extra_commands))
     kept = traits(row, environment, setup)
     written = [

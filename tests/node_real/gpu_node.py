@@ -67,7 +67,8 @@ _CUSTOMIZE = r"""
 import atexit, json, os, signal, sys
 
 def fault(moment):
-    path = "/faults/" + json.loads(sys.orig_argv[-1])["name"] + "-" + moment
+    plan = json.load(open("/etc/gpu-fabric/setup.json"))
+    path = "/faults/" + plan["steps"][int(sys.orig_argv[-1])]["name"] + "-" + moment
     if os.path.exists(path):
         how = open(path).read().strip()
         if how != "always":

@@ -6,6 +6,7 @@ that it writes are real. A scenario starts the unit as systemd does at a boot an
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections.abc import Generator, Iterator
@@ -203,7 +204,7 @@ WRONG = (
         "containers",
         "mkdir -p /etc/docker; echo nonsense >/etc/docker/daemon.json",
         "rm /etc/docker/daemon.json",
-        "/etc/docker/daemon.json is not JSON: Expecting value: line 1 column 1 (char 0)",
+        "/etc/docker/daemon.json is not JSON as Docker reads it: Expecting value: line 1 column 1 (char 0)",
     ),
     Wrong("after-1", "touch /spoilt", "rm /spoilt", "exit 7; its output is in the log"),
 )
@@ -385,10 +386,10 @@ def test_a_state_that_cannot_be_read_is_no_state(node: GpuNode, document: str) -
     assert (done.returncode, done.stdout) == (2, "{}\n")
 
 
-@pytest.mark.parametrize("arguments", [(), ("foo",), ("--help",)])
+@pytest.mark.parametrize("arguments", [(), ("foo",), ("--help",), ("undo",), ("status", "x")])
 def test_wrong_usage_is_answered_with_the_right_one(node: GpuNode, arguments: tuple[str, ...]) -> None:
     done = node.root.run("python3", paths.SETUP, *arguments, check=False)
-    assert done.stdout == "usage: setup.py run | status | wait | stopped | undo | step | tag\n"
+    assert done.stdout == "usage: setup.py run | status | wait | stopped | undo STEP | tag\n"
     assert done.returncode == 1
 
 
@@ -438,6 +439,80 @@ def test_a_step_that_was_killed_says_by_what(node: GpuNode, run: str, reason: st
     with planned(node, bash("killed", run)):
         assert node.start_unit() == 1
     assert (node.readiness["step"], node.readiness["reason"]) == ("010-killed", reason)
+
+
+@pytest.mark.parametrize(
+    ("run", "state", "reason"),
+    [
+        ("(while sleep 0.1; do echo listening on port 80; done) & sleep 0.3", "ready", None),
+        ("(while sleep 0.1; do echo 'failed: no licence server'; done) & sleep 0.3", "ready", None),
+        ("(sleep 0.2; echo 'ok: late') & exit 3", "failed", "exit 3; its output is in the log"),
+        ("echo failed: but it ended well", "ready", None),
+    ],
+)
+def test_what_a_step_leaves_behind_says_nothing_about_the_step(
+    node: GpuNode, run: str, state: str, reason: str | None
+) -> None:
+    with planned(node, bash("left", run)):
+        node.start_unit()
+        node.root.run("pkill", "-f", "while sleep", check=False)
+    assert (node.readiness["state"], node.readiness["reason"]) == (state, reason)
+    assert set(node.steps.values()) == {"ok" if state == "ready" else "failed"}
+
+
+def test_a_long_reason_is_no_state_of_its_own(node: GpuNode) -> None:
+    reason = " ".join(f"10.{number // 256}.{number % 256}.0/24," for number in range(500))
+    with planned(node, {"name": "long", "do": "skip", "reason": reason}):
+        assert node.start_unit() == 0
+    assert node.steps == {"long": "skipped"}
+    (row,) = node.readiness["steps"]
+    assert row["reason"] == reason
+
+
+def test_a_command_may_be_longer_than_an_argument(node: GpuNode) -> None:
+    with planned(node, bash("long", f": {'x' * 200_000}\necho done >/long")):
+        assert node.start_unit() == 0
+    assert node.root.read("/long") == "done\n"
+
+
+def test_an_instance_of_an_image_that_was_made_of_a_node_runs_the_commands_itself(node: GpuNode) -> None:
+    with planned(node, bash("once", "echo ran >>/ran")):
+        assert node.start_unit() == node.start_unit() == 0
+        assert node.root.read("/ran") == "ran\n"
+        node.root.write("/var/lib/cloud/data/instance-id", "i-2\n")
+        assert node.start_unit() == 0
+    assert node.root.read("/ran") == "ran\nran\n"
+
+
+def test_a_topology_of_the_users_with_other_line_ends_is_what_was_rendered(node: GpuNode) -> None:
+    path, text = paths.TOPOLOGY, '<system version="1">\r\n</system>\r\n'
+    kept = node.root.read(path)
+    node.root.run("sh", "-c", f"printf '%s' '{text}' >{path}")
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    try:
+        with planned(node, {"name": "files", "sums": {path: digest}}):
+            assert node.start_unit() == 0, node.readiness
+    finally:
+        node.root.write(path, kept or "")
+
+
+@pytest.mark.parametrize("text", ["[]", '{"default-ulimits": null}', '{"features": []}', '"text"', "3"])
+def test_a_docker_configuration_of_another_form_is_named(node: GpuNode, text: str) -> None:
+    node.root.write("/etc/docker/daemon.json", text)
+    try:
+        with planned(node, {"name": "containers"}):
+            assert node.start_unit() == 1
+    finally:
+        node.root.run("rm", "/etc/docker/daemon.json")
+    said = "/etc/docker/daemon.json is not JSON as Docker reads it: "
+    assert node.readiness["reason"].startswith(said)
+
+
+@pytest.mark.parametrize("step", ["nosuch", "scratch", "setup"])
+def test_what_cannot_be_undone_is_said(node: GpuNode, step: str) -> None:
+    done = node.root.run("python3", paths.SETUP, "undo", step, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -19,11 +19,11 @@ DOCKER = "/etc/docker/daemon.json"
 def docker(host):
     try:
         settings = json.loads(host.read(DOCKER) or "{}")
-    except ValueError as error:
-        raise host.Fail(f"{DOCKER} is not JSON: {error}") from None
-    ulimits = settings.setdefault("default-ulimits", {})
-    ulimits["memlock"] = {"Name": "memlock", "Soft": -1, "Hard": -1}
-    settings.setdefault("features", {}).setdefault("cdi", True)
+        ulimits = settings.setdefault("default-ulimits", {})
+        ulimits["memlock"] = {"Name": "memlock", "Soft": -1, "Hard": -1}
+        settings.setdefault("features", {}).setdefault("cdi", True)
+    except (ValueError, AttributeError, TypeError) as error:
+        raise host.Fail(f"{DOCKER} is not JSON as Docker reads it: {error}") from None
     if host.put(DOCKER, json.dumps(settings, indent=1) + "\n"):
         if host.run("docker", "ps", "--quiet", check=False).strip():
             return "docker, after its next restart"

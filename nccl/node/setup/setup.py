@@ -22,7 +22,7 @@ import time
 
 PLAN = "/etc/gpu-fabric/setup.json"
 STEPS, LOGS, RUN = "/var/lib/gpu-fabric/steps", "/var/log/gpu-fabric", "/run/gpu-fabric"
-READY = RUN + "/ready.json"
+READY, SAID = RUN + "/ready.json", RUN + "/said"
 
 
 # Raised by a step with the reason: the node does not need it, or it cannot be done.
@@ -52,7 +52,8 @@ class Host:
 
     def read(self, path, default=""):
         try:
-            with open(path, errors="replace") as file:
+            # Line ends as they are: a file is compared with what was rendered.
+            with open(path, errors="replace", newline="") as file:
                 return file.read()
         except OSError:
             return default
@@ -62,7 +63,7 @@ class Host:
         if self.read(path, None) == text:
             return False
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path + ".new", "w") as file:
+        with open(path + ".new", "w", newline="") as file:
             file.write(text)
         os.rename(path + ".new", path)
         return True
@@ -87,14 +88,18 @@ def digest(text):
 
 
 def command(host, run):
-    """The user's own bash, once: again only if it was killed or its step has changed."""
-    stamp = f"{STEPS}/{digest(sys.argv[-1])}.done"
-    if os.path.exists(stamp):
+    """The user's own bash, once an instance: again only if it was killed or its step has changed.
+
+    An image made of this node has its stamps, and is another instance.
+    """
+    stamp = f"{STEPS}/{digest(run + sys.argv[2] + host.read('/var/lib/cloud/data/instance-id'))}"
+    if os.path.exists(stamp + ".done"):
         raise Skip("has run on this node already")
-    code = subprocess.call(["bash", "-euo", "pipefail", "-c", run])
+    host.put(stamp, run)
+    code = subprocess.call(["bash", "-euo", "pipefail", stamp])
     if code:
         raise Fail(f"{ended(code)}; its output is in the log")
-    host.put(stamp, run)
+    os.rename(stamp, stamp + ".done")
 
 
 def ended(code):
@@ -217,39 +222,46 @@ def say(text):
         pass
 
 
-def attempt(given, path):
-    """Run one step as a process of its own, its output in its log; returns (state, reason)."""
+def attempt(host, number, given, path):
+    """Run one step as a process of its own, its output in its log; returns (state, reason).
+
+    What came of it stands in a file: a program that the step leaves behind may go on writing to the log.
+    """
+    host.put(SAID, "")
     full = os.path.exists(path) and os.path.getsize(path) > 2**24
-    with open(path, "w+" if full else "a+", errors="replace") as log:
+    with open(path, "w" if full else "a") as log:
         print("----", now(), file=log, flush=True)
-        start = log.tell()
-        argv = [sys.executable, "-B", __file__, "step", json.dumps(given)]
+        argv = [sys.executable, "-B", __file__, "step", str(number)]
         try:
             code = subprocess.call(argv, stdout=log, stderr=log, timeout=given.get("within", 960))
         except subprocess.TimeoutExpired as error:
             return "failed", f"took longer than {error.timeout} s"
-        log.seek(max(start, os.path.getsize(path) - 4096))
-        last = log.read().strip().split("\n")[-1]
-    said, _, reason = last.partition(" ")
-    if code == 0 or said == "failed:":
-        return said[:-1], reason or None
-    return "failed", last if code > 0 else ended(code)
+    said, _, reason = host.read(SAID).partition(" ")
+    return (said, reason or None) if said else ("failed", ended(code))
 
 
-def step(host, text):
-    """The process of one step: its last line says what came of it."""
-    given = json.loads(text)
+def step(host, number):
+    """The process of one step."""
+
+    def came(*words):
+        text = " ".join(" ".join(map(str, words)).split())
+        print(text)
+        host.put(SAID, text)
+
+    given = json.loads(host.read(PLAN))["steps"][int(number)]
     name = given.pop("name")
     name = given.pop("do", name)
     given.pop("within", None)
     function = globals().get(name) or importlib.import_module(name).run
     try:
-        print("ok:", function(host, **given) or "")
+        came("ok", function(host, **given) or "")
     except Skip as reason:
-        print("skipped:", reason)
+        came("skipped", reason)
     except Fail as reason:
-        print("failed:", *str(reason).split())
-        return 1
+        came("failed", reason)
+    except Exception as error:
+        came("failed", type(error).__name__ + ":", error)
+        raise
 
 
 def run(host):
@@ -287,14 +299,14 @@ def steps(host, document, common):
         row = {"step": f"{number * 10:03d}-{given['name']}", "state": "pending", **common}
         document["steps"].append(row)
         record(host, document, row)
-    for row, given in zip(document["steps"], plan):
+    for number, (row, given) in enumerate(zip(document["steps"], plan)):
         if document["state"] == "failed":
             break
         began = time.monotonic()
         row.update(state="running", started=now())
         document["step"] = row["step"]
         record(host, document, row)
-        row["state"], row["reason"] = attempt(given, f"{LOGS}/{row['step']}.log")
+        row["state"], row["reason"] = attempt(host, number, given, f"{LOGS}/{row['step']}.log")
         row["seconds"] = round(time.monotonic() - began, 2)
         print(row["step"], row["state"], row["reason"] or "", flush=True)
         if row["state"] == "failed":
@@ -315,9 +327,13 @@ def where(document):
     return f" at {document['step']}" + (f": {document['reason']}" if document["reason"] else "")
 
 
+def shipped(name):
+    return os.path.exists(os.path.dirname(__file__) + f"/{name}.py")
+
+
 def publish(host):
     """The tag, where the node has the module: no unit waits for the cloud, and a role may come later than the node."""
-    if os.path.exists(os.path.dirname(__file__) + "/tag.py"):
+    if shipped("tag"):
         tag = ("systemd-run", "--collect", "--unit=gpu-fabric-tag", sys.executable, "-B", __file__, "tag")
         host.run(*tag, check=False)
 
@@ -354,7 +370,7 @@ def stopped(host):
     """After the service has stopped, however it did: no run is left looking as if it went on."""
     document = readiness(host)
     if document.get("state") == "running":
-        fail(document, f"ended from outside: {os.environ.get('SERVICE_RESULT')}")
+        fail(document, "ended from outside: " + os.environ["SERVICE_RESULT"].replace("success", "stopped"))
         say(f"gpu-fabric: failed{where(document)}")
         record(host, document)
         publish(host)
@@ -363,6 +379,8 @@ def stopped(host):
 
 
 def undo(host, name):
+    if name != "routes" or not shipped(name):
+        sys.exit(name + ": nothing to undo on this node")
     print(importlib.import_module(name).undo(host))
 
 
@@ -376,6 +394,7 @@ def tag(host):
 
 if __name__ == "__main__":
     commands = {each.__name__: each for each in (run, status, wait, stopped, undo, step, tag)}
-    if not commands.keys() & set(sys.argv[1:2]):
-        sys.exit("usage: setup.py " + " | ".join(commands))
-    sys.exit(commands[sys.argv[1]](Host(), *sys.argv[2:]))
+    chosen = commands.get("".join(sys.argv[1:2]))
+    if not chosen or chosen.__code__.co_argcount != len(sys.argv) - 1:
+        sys.exit("usage: setup.py run | status | wait | stopped | undo STEP | tag")
+    sys.exit(chosen(Host(), *sys.argv[2:]))
