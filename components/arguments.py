@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class NcclArgs(TypedDict, total=False):
@@ -24,3 +24,18 @@ class BootstrapArgs(TypedDict, total=False):
     """Give container runtimes our files and unlimited locked memory; false."""
     state_tag: bool
     """Let every node write its state to the tag gpu-fabric:state of its own instance; false."""
+
+
+class OtherCloudArgs(TypedDict):
+    """The private link to nodes on the other cloud; the nodes get routes and NCCL settings for it."""
+
+    subnet_cidrs: Sequence[str]
+    """Blocks of the other side's nodes' subnets."""
+    bandwidth_mbps: int
+    """10^6 bit/s of the link; the same on both sides."""
+    rtt_ms: NotRequired[float]
+    """Measured round-trip time; by default the estimate for both regions."""
+    region: NotRequired[str]
+    """The other side's region, for the estimate of the round trip."""
+    route_isolation: NotRequired[bool]
+    """The link's own `route_isolation`; false."""

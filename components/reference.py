@@ -32,7 +32,8 @@ _INTRODUCTION = """\
 Written from the settings in `components/` by `python -m gpu_fabric.components.reference`; a test holds the two equal.
 
 Every key lies under `gpu-fabric:fabric` in `Pulumi.<stack>.yaml`. Component arguments have the same shape with keys in
-snake_case (`instance_type`, `root_volume.size_gib`). An unknown key is refused. A key without a default must be given.
+snake_case (`instance_type`, `root_volume.size_gib`). An unknown key is refused. A key marked **required** must
+be given; one marked with another key, where that one is.
 `fabric.sizes` describes sizes that the catalog lacks: [sizes.md](sizes.md).
 
 An editor with a YAML language server completes and checks the file by [its schema](stack-file.schema.json), which its
@@ -83,7 +84,13 @@ def _rows(model: type[BaseModel], path: str) -> Iterator[str]:
         if below:
             if str in leaf_types(field.annotation):
                 yield f"| `{key}` | {_default(field)} | {about} |"
-            yield from _rows(below[0], key)
+            for row in _rows(below[0], key):
+                # A map that may be left out as a whole asks for its own only where it is there.
+                yield (
+                    row
+                    if field.is_required()
+                    else row.replace("| **required** |", f"| with `{to_camel(name)}` |")
+                )
             continue
         choices = _choices(field.annotation)
         text = " ".join(filter(None, [f"One of {', '.join(choices)}." if choices else "", about]))

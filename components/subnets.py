@@ -39,6 +39,14 @@ def read_block(
     return network
 
 
+def as_block(text: str | None) -> IPv4Network | None:
+    """The block that a text names; None where it names none."""
+    try:
+        return None if text is None else IPv4Network(text)
+    except ValueError:
+        return None
+
+
 def usable_addresses(subnet: IPv4Network) -> int:
     """Addresses that the cloud leaves for interfaces."""
     return max(subnet.num_addresses - RESERVED_ADDRESSES, 0)

@@ -23,9 +23,11 @@ from gpu_fabric.components.aws.regions import region_of
 from gpu_fabric.components.aws.settings import AwsClusterSettings, CapacityBlock, Internet
 from gpu_fabric.components.choices import PlacementKind, additions, scratch_problems
 from gpu_fabric.components.node_files import problems_of_node_files
+from gpu_fabric.components.other_cloud import beside
+from gpu_fabric.components.other_cloud import problems as problems_of_other_cloud
 from gpu_fabric.components.problems import Path, Problem
 from gpu_fabric.components.subnets import read_block
-from gpu_fabric.components.surroundings import NO_REGION, Surroundings
+from gpu_fabric.components.surroundings import NO_REGION, OtherCloud, Surroundings
 from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
 from gpu_fabric.nccl.hardware.catalog import UnknownSizeError
 from gpu_fabric.nccl.hardware.interfaces import (
@@ -395,6 +397,16 @@ def _tags(settings: AwsClusterSettings, _: Surroundings) -> Iterator[Problem]:
             yield Problem(("tags", key), "the prefix `aws:` is reserved by AWS", "choose another key")
 
 
+def _other_cloud(settings: AwsClusterSettings, around: Surroundings) -> Iterator[Problem]:
+    yield from problems_of_other_cloud(
+        settings.other_cloud,
+        around,
+        cloud=Cloud.AWS,
+        region=region_of(settings.zone),
+        own=own_blocks(settings, around),
+    )
+
+
 RULES: tuple[Callable[[AwsClusterSettings, Surroundings], Iterable[Problem]], ...] = (
     _zone,
     _instance_type,
@@ -406,6 +418,7 @@ RULES: tuple[Callable[[AwsClusterSettings, Surroundings], Iterable[Problem]], ..
     _image,
     _access,
     _scratch,
+    _other_cloud,
     _ids,
     _tags,
 )
@@ -419,9 +432,14 @@ def check(settings: AwsClusterSettings, around: Surroundings) -> list[Problem]:
     return [problem for rule in RULES for problem in rule(settings, around)]
 
 
+def other_cloud_of(settings: AwsClusterSettings, around: Surroundings) -> OtherCloud | None:
+    """The link to the other cloud's nodes: that of the stack, or what the cluster is told."""
+    return beside(settings.other_cloud, around, cloud=Cloud.AWS, region=region_of(settings.zone))
+
+
 def node_additions(settings: AwsClusterSettings, around: Surroundings) -> dict[str, Any]:
     """What the user and the link to the other cloud add to a node, as `node_files` takes it."""
-    return additions(settings.nccl, settings.bootstrap, around)
+    return additions(settings.nccl, settings.bootstrap, other_cloud_of(settings, around))
 
 
 def problems_of(settings: AwsClusterSettings, around: Surroundings) -> list[Problem]:

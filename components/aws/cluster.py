@@ -14,7 +14,7 @@ import pulumi
 from gpu_fabric.components.aws.access import AwsNodeAccess
 from gpu_fabric.components.aws.arguments import AwsGpuClusterArgs
 from gpu_fabric.components.aws.changes import refresh_command, say_before_update
-from gpu_fabric.components.aws.checks import address_plan, node_additions, problems_of
+from gpu_fabric.components.aws.checks import address_plan, node_additions, other_cloud_of, problems_of
 from gpu_fabric.components.aws.limits import ROLE_NAME_CHARACTERS
 from gpu_fabric.components.aws.network import AwsNetwork
 from gpu_fabric.components.aws.nodes import AwsNodes
@@ -26,9 +26,12 @@ from gpu_fabric.components.aws.settings import AwsClusterSettings
 from gpu_fabric.components.aws.template import AwsNodeTemplate, image_reference
 from gpu_fabric.components.choices import NodesAs, Updates
 from gpu_fabric.components.component import child, has_own_provider, settings_from_arguments
+from gpu_fabric.components.declared import DeclaredCluster, remember
 from gpu_fabric.components.node_files import node_files
 from gpu_fabric.components.problems import Problem
+from gpu_fabric.components.subnets import as_block
 from gpu_fabric.components.surroundings import Surroundings
+from gpu_fabric.nccl.hardware import Cloud
 from gpu_fabric.nccl.hardware.interfaces import (
     addresses_per_node,
     efa_gbps_per_node,
@@ -173,6 +176,17 @@ class AwsGpuCluster(pulumi.ComponentResource):
         self.vpc_id, self.subnet_id = network.vpc_id, network.subnet_id
         # Not an output: what joins this network to another asks it for its parts.
         self.network = network
+        remember(
+            DeclaredCluster(
+                f"AwsGpuCluster {name!r}",
+                Cloud.AWS,
+                region,
+                plan.private if plan is not None else as_block(settings.network.subnet_cidr),
+                (network.subnet_id, settings.network.subnet_id),
+                other_cloud_of(settings, around),
+                own_group=not settings.network.security_group_ids,
+            )
+        )
         self.security_group_ids = pulumi.Output.all(*group_ids)
         self.placement_group_name = later(placement.group_name)
         self.launch_template_id = template.template_id

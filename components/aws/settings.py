@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpu_fabric.components.choices import Bootstrap, Nccl, NodesAs, PlacementKind, Updates
+from gpu_fabric.components.other_cloud import OtherCloudLink
 from gpu_fabric.components.settings import Identifier, Number, Settings, Switch, Text, WholeNumber
 from gpu_fabric.nccl.hardware import InterfaceLayout
 
@@ -133,6 +134,8 @@ class AwsClusterSettings(Settings):
     access: Access = Access()
     nccl: Nccl = Nccl()
     bootstrap: Bootstrap = Bootstrap()
+    other_cloud: OtherCloudLink | None = None
+    """The link to the other cloud's nodes, where `fabric.interconnect` does not make it."""
     tags: dict[str, Text] = Field(default_factory=dict)
     """On everything that carries tags."""
 

@@ -11,7 +11,7 @@ from typing import NotRequired, TypedDict
 
 import pulumi
 
-from gpu_fabric.components.arguments import BootstrapArgs, NcclArgs
+from gpu_fabric.components.arguments import BootstrapArgs, NcclArgs, OtherCloudArgs
 
 
 class AzureCapacityArgs(TypedDict):
@@ -124,5 +124,7 @@ class AzureGpuClusterArgs(TypedDict):
     """What NCCL is told on the nodes."""
     bootstrap: NotRequired[BootstrapArgs]
     """What a node's start does beside ours."""
+    other_cloud: NotRequired[OtherCloudArgs]
+    """The private link to nodes on the other cloud, which another component or program makes."""
     tags: NotRequired[Mapping[str, str]]
     """On everything that carries tags."""

@@ -32,6 +32,8 @@ from gpu_fabric.components.azure.regions import is_location, location_name
 from gpu_fabric.components.azure.settings import AzureClusterSettings, Network, Spot
 from gpu_fabric.components.choices import NodesAs, PlacementKind, additions, scratch_problems
 from gpu_fabric.components.node_files import problems_of_node_files
+from gpu_fabric.components.other_cloud import beside
+from gpu_fabric.components.other_cloud import problems as problems_of_other_cloud
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.subnets import (
     RESERVED_ADDRESSES,
@@ -41,7 +43,7 @@ from gpu_fabric.components.subnets import (
     read_block,
     usable_addresses,
 )
-from gpu_fabric.components.surroundings import Surroundings
+from gpu_fabric.components.surroundings import OtherCloud, Surroundings
 from gpu_fabric.nccl.bootstrap import AZURE_CUSTOM_DATA_LIMIT
 from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
 from gpu_fabric.nccl.hardware.catalog import UnknownSizeError
@@ -456,6 +458,16 @@ def _tags(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Problem]:
             )
 
 
+def _other_cloud(settings: AzureClusterSettings, around: Surroundings) -> Iterator[Problem]:
+    yield from problems_of_other_cloud(
+        settings.other_cloud,
+        around,
+        cloud=Cloud.AZURE,
+        region=location_of(settings, around),
+        own=own_blocks(settings),
+    )
+
+
 RULES: tuple[Callable[[AzureClusterSettings, Surroundings], Iterable[Problem]], ...] = (
     _location,
     _zone,
@@ -470,6 +482,7 @@ RULES: tuple[Callable[[AzureClusterSettings, Surroundings], Iterable[Problem]], 
     _access,
     _identity,
     _scratch,
+    _other_cloud,
     _security,
     _adopted_ids,
     _tags,
@@ -481,9 +494,14 @@ def check(settings: AzureClusterSettings, around: Surroundings) -> list[Problem]
     return [problem for rule in RULES for problem in rule(settings, around)]
 
 
+def other_cloud_of(settings: AzureClusterSettings, around: Surroundings) -> OtherCloud | None:
+    """The link to the other cloud's nodes: that of the stack, or what the cluster is told."""
+    return beside(settings.other_cloud, around, cloud=Cloud.AZURE, region=location_of(settings, around))
+
+
 def node_additions(settings: AzureClusterSettings, around: Surroundings) -> dict[str, Any]:
     """What the user and the link to the other cloud add to a node, as `node_files` takes it."""
-    shared = additions(settings.nccl, settings.bootstrap, around)
+    shared = additions(settings.nccl, settings.bootstrap, other_cloud_of(settings, around))
     return {**shared, "image": image_reference(settings).name}
 
 

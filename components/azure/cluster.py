@@ -15,7 +15,13 @@ from pulumi_azure_native import resources
 from gpu_fabric.components.azure.access import AzureNodeAccess
 from gpu_fabric.components.azure.arguments import AzureGpuClusterArgs
 from gpu_fabric.components.azure.changes import refresh_command
-from gpu_fabric.components.azure.checks import address_plan, location_of, node_additions, problems_of
+from gpu_fabric.components.azure.checks import (
+    address_plan,
+    location_of,
+    node_additions,
+    other_cloud_of,
+    problems_of,
+)
 from gpu_fabric.components.azure.image import image_reference
 from gpu_fabric.components.azure.network import AzureNetwork
 from gpu_fabric.components.azure.nodes import AzureNodes
@@ -26,8 +32,11 @@ from gpu_fabric.components.azure.settings import AzureClusterSettings
 from gpu_fabric.components.azure.tags import tags
 from gpu_fabric.components.choices import NodesAs
 from gpu_fabric.components.component import child, settings_from_arguments
+from gpu_fabric.components.declared import DeclaredCluster, remember
 from gpu_fabric.components.node_files import node_files
+from gpu_fabric.components.subnets import as_block
 from gpu_fabric.components.surroundings import Surroundings
+from gpu_fabric.nccl.hardware import Cloud
 
 
 class AzureGpuCluster(pulumi.ComponentResource):
@@ -94,6 +103,7 @@ class AzureGpuCluster(pulumi.ComponentResource):
         # Always said, though a resource group has one: without it the provider asks Azure at preview.
         location = location_of(settings, around) or ""
         more = settings.tags
+        other_cloud = other_cloud_of(settings, around)
         plan = None if settings.network.adopted else address_plan(settings)[0]
         if settings.resource_group is None:
             group = resources.ResourceGroup(name, location=location, tags=tags(more), opts=child(self))
@@ -112,7 +122,7 @@ class AzureGpuCluster(pulumi.ComponentResource):
                 **place,
                 subnet_cidr=block,
                 bastion_cidr=None if plan is None or plan.bastion is None else str(plan.bastion),
-                other_cloud=around.other_cloud,
+                other_cloud=other_cloud,
                 extra_tags=more,
                 opts=child(self),
             ).group_id
@@ -168,6 +178,21 @@ class AzureGpuCluster(pulumi.ComponentResource):
         self.virtual_network_id, self.subnet_id = network.virtual_network_id, network.subnet_id
         # Not an output: what joins this network to another asks it for its parts.
         self.network = network
+        adopted = settings.network.subnet_id
+        remember(
+            DeclaredCluster(
+                f"AzureGpuCluster {name!r}",
+                Cloud.AZURE,
+                location,
+                plan.private if plan is not None else as_block(settings.network.subnet_cidr),
+                (
+                    network.virtual_network_id,
+                    adopted.rpartition("/subnets/")[0] if isinstance(adopted, str) else None,
+                ),
+                other_cloud,
+                own_group=settings.network.security_group_id is None,
+            )
+        )
         self.security_group_id = later(security_group_id)
         self.placement_group_id = later(placement.group_id)
         self.fleet_name = later(nodes.fleet_name)

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from gpu_fabric.components.azure.ssh_keys import public_key_problem
 from gpu_fabric.components.choices import Bootstrap, Nccl, NodesAs, PlacementKind, Updates
+from gpu_fabric.components.other_cloud import OtherCloudLink
 from gpu_fabric.components.settings import Identifier, Number, Settings, Switch, Text, WholeNumber
 
 
@@ -181,6 +182,8 @@ class AzureClusterSettings(Settings):
     """The name of an existing resource group. Without it a new one is made."""
     nccl: Nccl = Nccl()
     bootstrap: Bootstrap = Bootstrap()
+    other_cloud: OtherCloudLink | None = None
+    """The link to the other cloud's nodes, where `fabric.interconnect` does not make it."""
     tags: dict[str, Text] = Field(default_factory=dict)
     """On everything that carries tags."""
 

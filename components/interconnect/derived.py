@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from ipaddress import IPv4Network
 
 from gpu_fabric.components.interconnect.addresses import DEFAULT_LINK, LinkPlan, link_plan
-from gpu_fabric.components.interconnect.ends import KnownEnds, as_block
+from gpu_fabric.components.interconnect.ends import KnownEnds
 from gpu_fabric.components.interconnect.exchanges import (
     Exchange,
     common_exchange,
@@ -15,6 +15,7 @@ from gpu_fabric.components.interconnect.exchanges import (
     geography_of_location,
 )
 from gpu_fabric.components.interconnect.settings import InterconnectSettings, Partner
+from gpu_fabric.components.subnets import as_block
 from gpu_fabric.planning.regions import RegionPair, region_pair
 
 #: As ExpressRoute names the partners.

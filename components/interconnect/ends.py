@@ -13,6 +13,7 @@ from gpu_fabric.components.azure.checks import location_of
 from gpu_fabric.components.azure.settings import AzureClusterSettings
 from gpu_fabric.components.interconnect.limits import GATEWAY_PREFIX
 from gpu_fabric.components.interconnect.settings import CrossCloudSettings
+from gpu_fabric.components.subnets import as_block
 from gpu_fabric.components.surroundings import Surroundings
 
 
@@ -60,14 +61,6 @@ def ends_of(settings: CrossCloudSettings) -> KnownEnds:
             azure.location or None, as_block(azure.network_cidr), as_block(azure.subnet_cidr), adopted=True
         ),
     )
-
-
-def as_block(text: str | None) -> IPv4Network | None:
-    """The block that a text names; None where it names none."""
-    try:
-        return None if text is None else IPv4Network(text)
-    except ValueError:
-        return None
 
 
 def known_aws_end(settings: AwsClusterSettings, around: Surroundings) -> KnownEnd:

@@ -35,6 +35,7 @@ from gpu_fabric.components.interconnect.derived import (
 from gpu_fabric.components.interconnect.ends import KnownEnds, ends_of
 from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
+from gpu_fabric.components.interconnect.hosts import host_notes
 from gpu_fabric.components.interconnect.manual import manual
 from gpu_fabric.components.interconnect.names import circuit_place
 from gpu_fabric.components.interconnect.native import native_steps
@@ -117,6 +118,8 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
             ends_of(settings),
         )
         self._build(name, settings, ends, opts)
+        for note in host_notes(settings):
+            pulumi.log.warn(note, resource=self)
 
     @classmethod
     def from_settings(

@@ -128,7 +128,7 @@ def _recorded(case: LookUp, answer: Mapping[str, Any] | str) -> None:
 @pytest.fixture(autouse=True)
 def megaport(monkeypatch: pytest.MonkeyPatch) -> None:
     sdk = ModuleType("pulumi_megaport")
-    sdk.Mcr, sdk.Vxc = _Mcr, _Vxc  # ty: ignore[unresolved-attribute]
+    sdk.Mcr, sdk.Vxc = _Mcr, _Vxc  # ty: ignore[missing-attribute]
     monkeypatch.setitem(sys.modules, "pulumi_megaport", sdk)
 
 

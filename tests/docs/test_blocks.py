@@ -28,6 +28,7 @@ from gpu_fabric.policy.pack import RULES
 from gpu_fabric.policy.pages import PROGRAMS
 from gpu_fabric.rehearsal.core.faults import VARIABLE, load
 from tests.components.recorder import record
+from tests.components.test_interconnect import ANSWERS
 from tests.docs.blocks import Block, blocks, fits
 from tests.simulated import ROOT
 
@@ -91,7 +92,8 @@ def is_a_program(block: Block) -> None:
         return {}
 
     region = "us-west-2" if "us-west-2" in block.text else "us-east-1"
-    recording = record(program, config={"aws:region": region})
+    recording = record(program, config={"aws:region": region}, answers=ANSWERS)
+    assert [text for _, text in recording.messages if "other_cloud" in text] == []
     assert len(recording.of_type("aws:ec2/launchTemplate:LaunchTemplate")) == 1
 
 

@@ -16,6 +16,7 @@ from gpu_fabric.components.interconnect.checks import (
     sessions,
 )
 from gpu_fabric.components.interconnect.ends import KnownEnds
+from gpu_fabric.components.interconnect.hosts import hosts
 from gpu_fabric.components.interconnect.settings import InterconnectSettings
 from gpu_fabric.components.problems import Problem
 
@@ -42,6 +43,7 @@ RULES: tuple[Callable[[InterconnectSettings, KnownEnds], Iterable[Problem]], ...
     partners.phases,
     ids.ids,
     sessions.key,
+    hosts,
 )
 
 
