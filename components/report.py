@@ -9,11 +9,10 @@ from typing import Any
 
 from gpu_fabric.components.config import FabricSettings
 from gpu_fabric.components.node_files import node_files
+from gpu_fabric.components.prices import stack_prices
 from gpu_fabric.nccl.environment import Environment
-from gpu_fabric.planning.price import PriceTable, load_table
-from gpu_fabric.planning.price.table import cache_path
+from gpu_fabric.planning.price import LinkParts, PriceTable
 from gpu_fabric.planning.report import AddressRow, FabricReport, report
-from gpu_fabric.planning.spec import CircuitSpec, FabricSpec, GatewaySpec
 
 FOLDER = "reports"
 """Beside Pulumi.yaml; not under version control."""
@@ -59,26 +58,13 @@ def _environments(settings: FabricSettings) -> dict[str, Environment]:
     return found
 
 
-def _as_billed(settings: FabricSettings) -> FabricSpec:
-    """The planner's spec with the circuit and the gateway that the program chooses for the link."""
-    link, spec = settings.interconnect, settings.spec
-    if link is None or settings.ends is None or spec.interconnect is None:
-        return spec
-    from gpu_fabric.components.interconnect.derived import exchange_of
-    from gpu_fabric.components.interconnect.gateway import circuit_sku, gateway_of
+def _link_parts(settings: FabricSettings) -> LinkParts | None:
+    """What the program's own rules make of the link; None without one."""
+    if settings.interconnect is None or settings.ends is None:
+        return None
+    from gpu_fabric.components.interconnect.billing import link_parts
 
-    billed = spec.interconnect
-    exchange, azure, gateway = (
-        exchange_of(link, settings.ends),
-        settings.ends.azure.region,
-        gateway_of(link, settings.ends.azure.region),
-    )
-    if exchange is not None and azure is not None:
-        tier, family = circuit_sku(link, exchange, azure)
-        billed = billed.model_copy(update={"circuit": CircuitSpec(tier=tier.value, family=family.value)})
-    if gateway is not None:
-        billed = billed.model_copy(update={"gateway": GatewaySpec(sku=gateway.sku)})
-    return spec.model_copy(update={"interconnect": billed})
+    return link_parts(settings.interconnect, settings.ends)
 
 
 def fabric_report(
@@ -89,11 +75,12 @@ def fabric_report(
 ) -> FabricReport:
     """The report of what the stack file describes, with what this program knows beside it.
 
-    `prices`: by default the published ones, refreshed ones before them.
+    `prices`: by default the published ones, refreshed ones before them, and the user's own before both.
     """
     return report(
-        _as_billed(settings),
-        prices=prices or load_table(cache=cache_path()),
+        settings.spec,
+        prices=prices or stack_prices(),
+        link=_link_parts(settings),
         environments=_environments(settings),
         addresses=list(_addresses(settings)),
         progress=progress,

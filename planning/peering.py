@@ -1,4 +1,4 @@
-"""Where ExpressRoute is joined: each peering location with its geography, its billing zone and the regions beside it."""
+"""Where ExpressRoute is joined: each peering location, its geography, its billing zone and the regions beside it."""
 
 from __future__ import annotations
 

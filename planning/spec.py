@@ -167,6 +167,20 @@ class GatewaySpec(_Spec):
 
     sku: str | None = None
     """Without it: the smallest zone-redundant one that carries the bandwidth."""
+    scale_units: int | None = Field(default=None, ge=1)
+
+
+class EquinixSpec(_Spec):
+    """`interconnect.equinix`: what its cloud routers are billed by."""
+
+    package: str = "STANDARD"
+
+
+class ManualSpec(_Spec):
+    """`interconnect.manual`: whose the port at Direct Connect is."""
+
+    accept: bool = True
+    interface_ids: tuple[Any, ...] = ()
 
 
 class LinkSpec(_Spec):
@@ -176,6 +190,11 @@ class LinkSpec(_Spec):
     redundancy: Literal["none", "circuit"] = "none"
     circuit: CircuitSpec = CircuitSpec()
     gateway: GatewaySpec = GatewaySpec()
+    exchange: str | None = None
+    """The peering location, which has a billing zone. Without it: one beside the Azure region."""
+    aws_gateway: Literal["virtualPrivate", "transit"] = "virtualPrivate"
+    equinix: EquinixSpec = EquinixSpec()
+    manual: ManualSpec = ManualSpec()
     bandwidth_mbps: int = Field(ge=50, le=10_000_000)
     rtt_ms: float | None = Field(default=None, gt=0, le=60_000)
     """Measured round-trip time; without it the region pair's estimate is used."""

@@ -201,7 +201,7 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
         self.service_key = later(azure.service_key)
         self.direct_connect_gateway_id = aws.direct_connect_gateway_id
         self.to_do = pulumi.Output.all(*to_do) if to_do else later([])
-        numbers = link_numbers(settings, known, exchange)
+        numbers = link_numbers(settings, known)
         self.link = later(
             {
                 "partner": settings.partner.value,

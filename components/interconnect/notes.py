@@ -22,7 +22,7 @@ def notes(settings: InterconnectSettings, ends: KnownEnds, exchange: Exchange | 
     """One sentence or two each: the SLA, the numbers, then what the choice of partner and gateways brings."""
     if settings.partner is not Partner.NATIVE:
         yield f"redundancy: {settings.redundancy.value}. {SLA[settings.redundancy.value]}"
-    numbers = link_numbers(settings, ends, exchange)
+    numbers = link_numbers(settings, ends)
     yield from numbers.sentences()
     yield from numbers.warnings()
     if settings.aws_gateway is AwsGateway.VIRTUAL_PRIVATE:

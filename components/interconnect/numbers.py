@@ -5,25 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpu_fabric.components.interconnect.billing import link_parts
 from gpu_fabric.components.interconnect.derived import estimate
 from gpu_fabric.components.interconnect.ends import KnownEnds
-from gpu_fabric.components.interconnect.exchanges import Exchange
-from gpu_fabric.components.interconnect.gateway import ChosenGateway, circuit_sku, gateway_of
-from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Partner, Tier
+from gpu_fabric.components.interconnect.gateway import ChosenGateway, gateway_of
+from gpu_fabric.components.interconnect.settings import InterconnectSettings
+from gpu_fabric.components.prices import stack_prices
 from gpu_fabric.nccl.bootstrap import CrossCloudRoutes
 from gpu_fabric.nccl.environment.flows import FLOW_LIMIT_GBPS
 from gpu_fabric.planning.link import ETHERNET_OVERHEAD, LinkModel
-from gpu_fabric.planning.price.table import PriceTable, Unknown, load_table
+from gpu_fabric.planning.price import LineItem, PriceTable, Unknown, link_items
+from gpu_fabric.planning.price.table import HOURS_PER_MONTH, OWN_PRICES
 from gpu_fabric.planning.spec import UNKNOWN_RTT_MS
 
 ACTIVATIONS = 64 * 2**20
 """Bytes of one microbatch of 4096 tokens with a hidden size of 8192 in bf16, as an example."""
-
-HOURS_A_MONTH = 730
-
-ZONES = {"North America": "Zone 1", "Europe": "Zone 1"}
-"""ExpressRoute's billing zones; the other geographies of the table are Zone 2. azure docs,
-expressroute/expressroute-locations-providers.md, column Zone."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +31,13 @@ class LinkNumbers:
     """Full packets that fill the link."""
     activation_seconds: float
     """One microbatch's activations (`ACTIVATIONS`) over the link, half the round trip included."""
-    monthly: tuple[str, ...]
-    """The bill's lines, each with its amount or the reason why it has none."""
-    monthly_usd: float
-    """What has a price, at the link's full use for a month."""
+    bill: tuple[LineItem, ...]
+    """At the link's full use, both ways, for a month."""
+
+    @property
+    def monthly_usd(self) -> float:
+        """What has a price."""
+        return sum(item.per_month or 0.0 for item in self.bill)
 
     def warnings(self) -> Iterator[str]:
         """Where something is narrower than the link."""
@@ -75,9 +74,23 @@ class LinkNumbers:
             f"{self.activation_seconds * 1e3:.1f} ms across"
         )
         yield f"buffers: {link.bandwidth_delay_mb:.1f} MB in flight fill the link; a socket may grow to twice that"
-        lines = "; ".join(self.monthly)
-        known = f"{self.monthly_usd:,.0f} USD of what has" if self.monthly_usd else "no part has"
-        yield f"a month at full use: {known} a published price ({lines})"
+        yield from self._month()
+
+    def _month(self) -> Iterator[str]:
+        """The bill: what has a price, then what has none, each with the reason."""
+        priced = [f"{_counted(one)}: {one.per_month:,.0f}" for one in self.bill if one.per_month is not None]
+        if priced:
+            yield f"a month at full use: {self.monthly_usd:,.0f} USD ({'; '.join(priced)})"
+        else:
+            yield "a month at full use: no part of it has a known price"
+        reasons = [
+            f"{_counted(one)} ({one.price.reason})" for one in self.bill if isinstance(one.price, Unknown)
+        ]
+        if reasons:
+            yield (
+                f"not priced, and in no sum: {'; '.join(reasons)}. Prices of your own are read from the file that "
+                f"${OWN_PRICES} names"
+            )
 
 
 def round_trip(settings: InterconnectSettings, ends: KnownEnds) -> tuple[float, str]:
@@ -101,69 +114,21 @@ def routes_to(settings: InterconnectSettings, ends: KnownEnds, prefix: str) -> C
 
 
 def link_numbers(
-    settings: InterconnectSettings,
-    ends: KnownEnds,
-    exchange: Exchange | None,
-    table: PriceTable | None = None,
+    settings: InterconnectSettings, ends: KnownEnds, table: PriceTable | None = None
 ) -> LinkNumbers:
-    """The numbers of settings that have no problems."""
+    """The numbers of settings that have no problems. `table`: by default the prices in force."""
     link = link_model(settings, ends)
     gateway = gateway_of(settings, ends.azure.region)
     assert gateway is not None
-    lines, total = _monthly(settings, ends, exchange, gateway, link, table or load_table())
+    volume = link.goodput_gbps / 8 * 3600 * HOURS_PER_MONTH
     return LinkNumbers(
         link,
         gateway,
         link.bandwidth_gbps * 1e9 / 8 / (link.mtu + ETHERNET_OVERHEAD),
         link.transfer_seconds(ACTIVATIONS) + link.rtt_ms / 2e3,
-        tuple(lines),
-        total,
+        tuple(link_items(link_parts(settings, ends), table or stack_prices(), volume)),
     )
 
 
-def _monthly(
-    settings: InterconnectSettings,
-    ends: KnownEnds,
-    exchange: Exchange | None,
-    gateway: ChosenGateway,
-    link: LinkModel,
-    table: PriceTable,
-) -> tuple[list[str], float]:
-    """Lines with amounts, and their sum in USD. Full use is the goodput both ways, all month."""
-    gigabytes = link.goodput_gbps / 8 * 3600 * HOURS_A_MONTH
-    rate = str(settings.bandwidth_mbps)
-    aws, azure, count = ends.aws.region, ends.azure.region, settings.connections
-    rows = [(f"ExpressRoute gateway {gateway.sku}", 1.0, "expressroute-gateway", gateway.sku, azure, "")]
-    if settings.partner is Partner.NATIVE:
-        rows.append(("native connection", 1.0, "native-connection", rate, None, ""))
-    else:
-        rows.append((f"{count} x Direct Connect", count, "direct-connect-port", rate, aws, ""))
-        rows.append(("egress from AWS", gigabytes, "direct-connect-egress", "aws", aws, ""))
-        connection = f"{settings.partner.value}-connection"
-        rows.append(
-            (f"{2 * count} x {settings.partner.value} connection", 2 * count, connection, rate, None, "")
-        )
-        tier, family = (
-            circuit_sku(settings, exchange, azure) if exchange and azure else (Tier.STANDARD, Family.METERED)
-        )
-        if tier is Tier.LOCAL:
-            rows.append(("circuit Local, egress included", 1.0, "expressroute-local", rate, None, ""))
-        else:
-            zone = ZONES.get(exchange.geography if exchange else "", "Zone 2")
-            purchase = "metered" if family is Family.METERED else "unlimited"
-            rows.append(
-                (f"circuit {tier.value} {purchase}", 1.0, "expressroute-circuit", rate, zone, purchase)
-            )
-            if family is Family.METERED:
-                rows.append(("egress from Azure", gigabytes, "expressroute-egress", "azure", zone, purchase))
-    lines, total = [], 0.0
-    for what, amount, item, name, region, purchase in rows:
-        price = table.find(item, name, region, purchase) if purchase else table.find(item, name, region)
-        if isinstance(price, Unknown):
-            lines.append(f"{what}: {price.reason}")
-            continue
-        per_month = {"hour": HOURS_A_MONTH, "month": 1, "GB": 1}[price.unit]
-        usd = price.usd * amount * per_month
-        total += usd
-        lines.append(f"{what}: {usd:,.0f}")
-    return lines, total
+def _counted(item: LineItem) -> str:
+    return item.what if item.by_volume or item.quantity == 1 else f"{item.quantity:g} x {item.what}"

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 FORMATS = ("md", "html", "json")
 WITHOUT_PULUMI = (
-    "Pulumi is not installed here, so the rest of the stack file was not read: its rules, the address plan and the "
-    "choice of topology file. Install gpu-fabric[aws] or gpu-fabric[azure]."
+    "Pulumi is not installed here, so the rest of the stack file was not read: its rules, the address plan, the choice "
+    "of topology file, and the circuit and gateway that the link gets. Install gpu-fabric[aws] or gpu-fabric[azure]."
 )
 
 
@@ -43,7 +43,8 @@ WITHOUT_PULUMI = (
     "--prices",
     "own_prices",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Your own prices, a file as `gpu-fabric prices --json` prints it; they win over the published ones.",
+    help="Your own prices, a file as `gpu-fabric prices --json` prints it; they win over the published ones. "
+    "[default: the file that $GPU_FABRIC_PRICES names, which a preview reads too]",
 )
 @json_option
 def command(
@@ -55,12 +56,11 @@ def command(
     with exit code 1 when the training fits nowhere, and when `pulumi preview` would refuse the file; the report says
     why, and what would do.
     """
-    from gpu_fabric.planning.price import load_table
-    from gpu_fabric.planning.price.table import cache_path
+    from gpu_fabric.planning.price import prices_in_force
     from gpu_fabric.planning.spec import stack_file as read_file
 
     file = read_file(stack_file)
-    prices = load_table(cache=cache_path(), own=own_prices)
+    prices = prices_in_force(own_prices)
     with _progress() as say:
         made = _report(file, prices, say)
     suffix = output.suffix.removeprefix(".") if output is not None else ""

@@ -39,10 +39,11 @@ def command(
     """List the prices that a plan counts with: source, date, region and purchase kind of each.
 
     NAME is a node size or an item such as disk or expressroute-circuit. Prices of a refresh go before the published
-    ones that come with this release. What is not listed has no known price, and is never counted as zero.
+    ones that come with this release, and those of the file that $GPU_FABRIC_PRICES names before both. What is not
+    listed has no known price, and is never counted as zero.
     """
     from gpu_fabric.planning.price.refresh import refresh as read_lists
-    from gpu_fabric.planning.price.table import cache_path, load_table, prices_to_json
+    from gpu_fabric.planning.price.table import cache_path, prices_in_force, prices_to_json
 
     cache = cache_path()
     if refresh:
@@ -53,7 +54,7 @@ def command(
             progress=lambda words: click.echo(words, err=True),
         )
         click.echo(f"wrote {len(found)} prices to {cache}", err=True)
-    table = load_table(cache=cache)
+    table = prices_in_force()
     chosen = [price for price in table.prices if _wanted(price, names, region)]
     missing = [name for name in names if not any(name in (price.name, price.item) for price in table.prices)]
     for name in missing:

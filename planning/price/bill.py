@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpu_fabric.nccl.hardware import Cloud
-from gpu_fabric.planning.price.table import HOURS_PER_MONTH, PURCHASE_WORDS, Price, PriceTable, Unknown
-from gpu_fabric.planning.spec import CircuitSpec, Cluster, FabricSpec, LinkSpec
+from gpu_fabric.planning.price.line_item import LineItem
+from gpu_fabric.planning.price.link import LinkParts, link_items, spec_parts
+from gpu_fabric.planning.price.table import HOURS_PER_MONTH, PURCHASE_WORDS, PriceTable, Unknown
+from gpu_fabric.planning.spec import Cluster, FabricSpec
 from gpu_fabric.planning.step import StepEstimate
 
 GB = 1e9
@@ -16,41 +18,6 @@ GB = 1e9
 GP3_IOPS = 3000
 GP3_THROUGHPUT = 125
 """What a gp3 volume has without extra charge (EBS User Guide)."""
-
-
-@dataclass(frozen=True)
-class LineItem:
-    """One line of a bill."""
-
-    what: str
-    quantity: float
-    price: Price | Unknown
-    standing: bool
-    """Billed also while the nodes are off."""
-    by_volume: bool = False
-    """Billed by GB: `quantity` is then 10^9 bytes a step."""
-
-    @property
-    def per_hour(self) -> float | None:
-        """US dollars an hour; None where unknown or billed by volume."""
-        if isinstance(self.price, Unknown) or self.by_volume:
-            return None
-        return self.quantity * self.price.per_hour
-
-    @property
-    def per_step(self) -> float | None:
-        """US dollars a step of what is billed by volume."""
-        if isinstance(self.price, Unknown) or not self.by_volume:
-            return None
-        return self.quantity * self.price.usd
-
-    @property
-    def basis(self) -> str:
-        """Where the price comes from, or why there is none."""
-        if isinstance(self.price, Unknown):
-            return f"unknown: {self.price.reason}"
-        note = f"; {self.price.note}" if self.price.note else ""
-        return f"{self.price.source}{note}"
 
 
 @dataclass(frozen=True)
@@ -92,7 +59,7 @@ class Bill:
 
     @property
     def volume_per_step(self) -> float:
-        return sum(item.per_step or 0.0 for item in self.items)
+        return sum(item.by_quantity or 0.0 for item in self.items)
 
     @property
     def per_step(self) -> float | None:
@@ -167,84 +134,19 @@ INTERFACE_ENDPOINTS = 4
 """Of a network without internet; each is billed by the hour and by what it carries."""
 
 
-ZONE_2 = frozenset(
-    {
-        "australiacentral",
-        "australiacentral2",
-        "australiaeast",
-        "australiasoutheast",
-        "eastasia",
-        "japaneast",
-        "japanwest",
-        "southeastasia",
-    }
-)
-"""Regions near peering locations of ExpressRoute's second billing zone; those in North America and Europe are of the
-first. azure docs, expressroute/expressroute-locations-providers.md, column Zone. Others are counted as of the first."""
-
-
-def _billing_zone(azure: str | None) -> str:
-    return "Zone 2" if azure in ZONE_2 else "Zone 1"
-
-
-def _gateway_of(bandwidth_mbps: int) -> str:
-    """The smallest zone-redundant ExpressRoute gateway that carries the bandwidth (Microsoft, gateway SKUs)."""
-    return next(
-        (name for limit, name in ((1000, "ErGw1AZ"), (2000, "ErGw2AZ")) if bandwidth_mbps <= limit), "ErGw3AZ"
-    )
-
-
-def _circuit_item(circuit: CircuitSpec, bandwidth: str, azure: str | None, table: PriceTable) -> LineItem:
-    if circuit.tier == "Local":
-        price = table.find("expressroute-local", bandwidth)
-        return LineItem(f"ExpressRoute Local circuit, {bandwidth} Mb/s", 1, price, standing=True)
-    family = "metered" if circuit.metered else "unlimited"
-    premium = " Premium" if circuit.tier == "Premium" else ""
-    item = f"expressroute-circuit{premium.lower().replace(' ', '-')}"
-    price = table.find(item, bandwidth, _billing_zone(azure), family)
-    return LineItem(f"ExpressRoute{premium} circuit, {bandwidth} Mb/s, {family}", 1, price, standing=True)
-
-
-def _link_items(
-    link: LinkSpec, spec: FabricSpec, table: PriceTable, step: StepEstimate | None
-) -> Iterator[LineItem]:
-    aws = spec.aws.region if spec.aws else None
-    azure = spec.azure.region if spec.azure else None
-    bandwidth = str(link.bandwidth_mbps)
-    if link.partner == "native":
-        yield LineItem("interconnect", 1, table.find("native-connection", bandwidth), standing=True)
-    else:
-        # One circuit has two ports; only Direct Connect and the partner's connections are made twice.
-        sides = 2 if link.redundancy == "circuit" else 1
-        port = table.find("direct-connect-port", bandwidth, aws)
-        yield LineItem(f"Direct Connect, {bandwidth} Mb/s", sides, port, standing=True)
-        yield _circuit_item(link.circuit, bandwidth, azure, table)
-        connections = table.find(f"{link.partner}-connection", bandwidth)
-        # One to each cloud.
-        yield LineItem(f"{link.partner} connections", 2 * sides, connections, standing=True)
-    gateway = link.gateway.sku or _gateway_of(link.bandwidth_mbps)
-    yield LineItem(
-        f"ExpressRoute gateway {gateway}", 1, table.find("expressroute-gateway", gateway, azure), True
-    )
-    if step is not None and step.link_bytes and link.partner != "native":
-        volume = step.link_bytes / GB
-        egress = table.find("direct-connect-egress", "aws", aws)
-        yield LineItem("activations out of AWS", volume, egress, standing=False, by_volume=True)
-        if link.circuit.metered:
-            out = table.find("expressroute-egress", "azure", _billing_zone(azure), "metered")
-            yield LineItem("gradients out of Azure", volume, out, standing=False, by_volume=True)
-
-
-def bill_of(spec: FabricSpec, table: PriceTable, step: StepEstimate | None = None) -> Bill:
+def bill_of(
+    spec: FabricSpec, table: PriceTable, step: StepEstimate | None = None, *, link: LinkParts | None = None
+) -> Bill:
     """The bill of a fabric; with a step estimate also per step and per token.
 
-    A circuit whose tier the stack file does not give is counted as Standard.
+    `link`: what the link is made of, by the program's own rules; by default as the planner alone reads the stack file.
     """
     items: list[LineItem] = []
     for cluster in spec.clusters:
         items.extend(_node_items(cluster, table))
         items.extend(_disk_items(cluster, table))
         items.extend(_network_items(cluster, table))
-    if spec.interconnect is not None:
-        items.extend(_link_items(spec.interconnect, spec, table, step))
+    parts = link or spec_parts(spec)
+    if parts is not None:
+        items.extend(link_items(parts, table, None if step is None else step.link_bytes / GB))
     return Bill(tuple(items), step.seconds if step else None, step.tokens if step else None)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import tempfile
 import time
 import urllib.error
@@ -196,8 +197,7 @@ def azure_prices(
         )
     for condition in (
         "serviceName eq 'ExpressRoute' and priceType eq 'Consumption' and productName eq 'ExpressRoute'",
-        "serviceName eq 'ExpressRoute' and priceType eq 'Consumption' "
-        f"and productName eq 'ExpressRoute Gateway' and armRegionName eq '{region}'",
+        f"serviceName eq 'ExpressRoute' and priceType eq 'Consumption' and armRegionName eq '{region}'",
     ):
         rows = _azure_rows(_azure_query(condition, base), base, progress)
         prices += filter(None, (_azure_express_route(row, base) for row in rows))
@@ -216,33 +216,53 @@ def _azure_node(row: Mapping[str, Any], base: str) -> Price | None:
     )
 
 
+GATEWAY_METERS: Mapping[str, str] = {
+    "Standard Gateway": "Standard",
+    "High Performance Gateway": "HighPerformance",
+    "Ultra High Performance Gateway": "UltraPerformance",
+    "Ultra Performance Gateway": "UltraPerformance",
+    "ErGw1AZ Gateway": "ErGw1AZ",
+    "ErGw2AZ Gateway": "ErGw2AZ",
+    "ErGw3AZ Gateway": "ErGw3AZ",
+    "ErGwScale Unit": "ErGwScale",
+}
+"""The meter of a gateway → its SKU; ErGwScale is billed by the scale unit."""
+
+CIRCUITS: Mapping[str, str] = {
+    "Standard": "expressroute-circuit",
+    "Premium": "expressroute-circuit-premium",
+    "Local": "expressroute-local",
+}
+"""The first word of a circuit's meter → what it prices."""
+
+CIRCUIT_METER = re.compile(
+    r"(?P<tier>Standard|Premium|Local) (?:(?P<family>Metered|Unlimited) Data )?"
+    r"(?P<rate>\d+) (?P<unit>[GM])bps Circuit"
+)
+"""Such as `Standard Metered Data 10 Gbps Circuit`, and `Local 1 Gbps Circuit`, which is unlimited always."""
+
+
 def _azure_express_route(row: Mapping[str, Any], base: str) -> Price | None:
-    """`Standard Metered Data 10 Gbps Circuit` by month and egress by GB, by billing zone; gateways by region."""
-    source = f"Azure retail prices API, {base}"
-    meter, zone, date = row["meterName"], row.get("location", ""), str(row["effectiveStartDate"])[:10]
-    if row["retailPrice"] <= 0:
+    """A circuit by month and egress by GB, by billing zone; a gateway by region."""
+    usd, meter, zone = row["retailPrice"], row["meterName"], row.get("location", "")
+    if usd <= 0:
         return None
-    if (
-        row["productName"] == "ExpressRoute Gateway"
-        and meter.endswith(" Gateway")
-        and row["unitOfMeasure"] == "1 Hour"
-    ):
-        name = meter.removesuffix(" Gateway")
-        return Price(
-            "expressroute-gateway", name, row["armRegionName"], row["retailPrice"], "hour", source, date
-        )
+    source, date = f"Azure retail prices API, {base}", str(row["effectiveStartDate"])[:10]
+    if "Gateway" in row["productName"]:
+        sku = GATEWAY_METERS.get(meter)
+        if sku is None or row["unitOfMeasure"] != "1 Hour":
+            return None
+        return Price("expressroute-gateway", sku, row["armRegionName"], usd, "hour", source, date)
     if not zone.startswith("Zone"):
         return None
     if meter == "Metered Data - Data Transfer Out":
-        return Price("expressroute-egress", "azure", zone, row["retailPrice"], "GB", source, date, "metered")
-    words = meter.split()
-    if words[:1] == ["Standard"] and words[-1:] == ["Circuit"] and words[-2:-1] in (["Gbps"], ["Mbps"]):
-        bandwidth = int(words[-3]) * (1000 if words[-2] == "Gbps" else 1)
-        kind = "metered" if "Metered" in meter else "unlimited"
-        return Price(
-            "expressroute-circuit", str(bandwidth), zone, row["retailPrice"], "month", source, date, kind
-        )
-    return None
+        return Price("expressroute-egress", "azure", zone, usd, "GB", source, date, "metered")
+    found = CIRCUIT_METER.fullmatch(meter)
+    if found is None:
+        return None
+    bandwidth = str(int(found["rate"]) * (1000 if found["unit"] == "G" else 1))
+    family = "" if found["tier"] == "Local" else (found["family"] or "").lower()
+    return Price(CIRCUITS[found["tier"]], bandwidth, zone, usd, "month", source, date, family)
 
 
 def refresh(

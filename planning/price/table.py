@@ -27,8 +27,25 @@ PURCHASE_WORDS = {
 }
 
 
-BY_VOLUME = frozenset({"direct-connect-egress", "expressroute-egress", "nat-data"})
+BY_VOLUME = frozenset({"direct-connect-egress", "expressroute-egress", "nat-data", "transit-gateway-data"})
 """Items billed by GB; everything else is billed by time."""
+
+REFRESHED = frozenset(
+    {
+        "node",
+        "disk",
+        "disk-iops",
+        "disk-throughput",
+        "nat-gateway aws",
+        "nat-data aws",
+        "expressroute-circuit",
+        "expressroute-circuit-premium",
+        "expressroute-local",
+        "expressroute-egress",
+        "expressroute-gateway",
+    }
+)
+"""Items, or items with a name, that `gpu-fabric prices --refresh` reads."""
 
 Unit = Literal["hour", "month", "GB", "GB-month", "IOPS-month", "MB/s-month"]
 
@@ -99,8 +116,13 @@ class PriceTable:
             ways.append(f"known in {', '.join(elsewhere)}")
         elif kinds:
             ways.append(f"known as {', '.join(PURCHASE_WORDS.get(kind, kind) for kind in kinds)}")
-        ways.append("run `gpu-fabric prices --refresh` or give your own price")
-        return Unknown(item, name, f"no{kind} price of {name}{where} is known; {'; '.join(ways)}")
+        refreshed = not REFRESHED.isdisjoint((item, f"{item} {name}"))
+        ways.append(
+            "run `gpu-fabric prices --refresh` or give your own price" if refreshed else "give your own price"
+        )
+        # The name of what a cloud has one of is the cloud's.
+        of = "" if name in ("aws", "azure") else f" of {name}"
+        return Unknown(item, name, f"no{kind} price{of}{where} is known; {'; '.join(ways)}")
 
     def over(self, own: Iterable[Price]) -> PriceTable:
         """This table with other prices before it."""
@@ -190,3 +212,16 @@ def load_table(cache: Path | None = None, own: Path | None = None) -> PriceTable
     if own is not None:
         table = table.over(prices_from_json(text_of(own, "a price file"), str(own)))
     return table
+
+
+OWN_PRICES = "GPU_FABRIC_PRICES"
+"""The environment variable with the place of a price file of the user's own."""
+
+
+def prices_in_force(own: Path | None = None) -> PriceTable:
+    """What plan and preview count with: the published prices, refreshed ones before them, and the user's before both.
+
+    `own`: by default the file that `$GPU_FABRIC_PRICES` names, if it names one. Raises `PlanningError`.
+    """
+    named = os.environ.get(OWN_PRICES)
+    return load_table(cache=cache_path(), own=own or (Path(named) if named else None))

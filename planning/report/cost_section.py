@@ -51,7 +51,7 @@ def cost_section(bill: Bill) -> Section:
                 (item.what, number(item.quantity) if item.quantity else "-", "unknown", "unknown", item.basis)
             )
             continue
-        total = _amount(item.per_step, "USD/step") if item.by_volume else _amount(item.per_hour, "USD/h")
+        total = _amount(item.by_quantity, "USD/step") if item.by_volume else _amount(item.per_hour, "USD/h")
         price = f"{item.price.usd:g} USD/{item.price.unit}"
         rows.append(
             (item.what, number(item.quantity), price, total, f"{item.basis}; {_dated(item.price.date)}")
@@ -62,7 +62,7 @@ def cost_section(bill: Bill) -> Section:
         names = "; ".join(item.what for item in bill.unknowns)
         blocks.append(
             Paragraph(
-                f"Not priced, and in no sum: {names}. Give your own prices with `--prices FILE`, or refresh."
+                f"Not priced, and in no sum: {names}. Give your own prices with `--prices FILE` or `$GPU_FABRIC_PRICES`, or refresh."
             )
         )
     return Section(

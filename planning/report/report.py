@@ -13,7 +13,7 @@ from gpu_fabric.nccl.findings import Finding, ordered
 from gpu_fabric.planning.collectives import Collective, predict
 from gpu_fabric.planning.errors import PlanningError
 from gpu_fabric.planning.planner import Plan, plan
-from gpu_fabric.planning.price import Bill, PriceTable, bill_of, load_table
+from gpu_fabric.planning.price import Bill, LinkParts, PriceTable, bill_of, load_table
 from gpu_fabric.planning.report.cost_section import cost_quantities, cost_section
 from gpu_fabric.planning.report.document import Block, Bullets, Document, Paragraph, Section, table
 from gpu_fabric.planning.report.fabric_sections import (
@@ -190,7 +190,7 @@ def _data(parts: _Parts) -> dict[str, Any]:
                     "item": item.what,
                     "quantity": item.quantity,
                     "usdPerHour": item.per_hour,
-                    "usdPerStep": item.per_step,
+                    "usdPerStep": item.by_quantity,
                     "basis": item.basis,
                 }
                 for item in bill.items
@@ -230,6 +230,7 @@ def report(
     spec: FabricSpec,
     *,
     prices: PriceTable | None = None,
+    link: LinkParts | None = None,
     environments: Mapping[str, Environment] | None = None,
     addresses: Sequence[AddressRow] = (),
     findings: Sequence[Finding] | None = None,
@@ -241,10 +242,10 @@ def report(
     """The report of a fabric.
 
     `environments` are the NCCL settings in force by size name (default: ours with the spec's variables), `addresses`
-    the address plan, `findings` what lint and validators found (default: what lint says of the environments).
-    `refused` is what the program refuses of the stack file, `notes` what was not read of it. `simulated`: the plan
-    comes from a preview against simulated clouds, which the report says. A training that does not fit is a problem in
-    the report, not an error.
+    the address plan, `findings` what lint and validators found (default: what lint says of the environments). `link` is
+    what the link is billed for (default: as the planner alone reads it). `refused` is what the program refuses of the
+    stack file, `notes` what was not read of it. `simulated`: the plan comes from a preview against simulated clouds,
+    which the report says. A training that does not fit is a problem in the report, not an error.
     """
     settings = environments if environments is not None else _environments(spec)
     problems: tuple[str, ...] = ()
@@ -253,7 +254,8 @@ def report(
         found = plan(spec, progress=progress)
     except PlanningError as error:
         problems = error.problems
-    bill = bill_of(spec, prices or load_table(), found.best.estimate if found is not None else None)
+    estimate = found.best.estimate if found is not None else None
+    bill = bill_of(spec, prices or load_table(), estimate, link=link)
     said = (
         tuple(findings) if findings is not None else tuple(f for e in settings.values() for f in e.findings)
     )

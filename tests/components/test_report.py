@@ -60,9 +60,9 @@ def test_the_link_is_billed_for_the_circuit_that_the_program_orders(circuit: Any
     made = fabric_report(settings(azure=AZURE, interconnect=link))
     items = {item.what: item.quantity for item in made.bill.items}
     assert line in items
-    assert items["Direct Connect, 10000 Mb/s"] == 2
+    assert items["Direct Connect hosted connection, 10000 Mb/s"] == 2
     assert items["manual connections"] == 4
-    assert ("gradients out of Azure" in items) == line.endswith("metered")
+    assert ("egress from Azure" in items) == line.endswith("metered")
 
 
 def test_it_says_when_simulated_clouds_answered(monkeypatch: pytest.MonkeyPatch) -> None:

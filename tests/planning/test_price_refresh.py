@@ -13,6 +13,7 @@ import pytest
 from gpu_fabric.planning.errors import PlanningError
 from gpu_fabric.planning.price import load_table
 from gpu_fabric.planning.price.refresh import AWS_FILTER, Lists, _open, aws_prices, azure_prices, refresh
+from gpu_fabric.planning.price.table import REFRESHED
 
 COLUMNS = ["Instance Type", "PricePerUnit", "usageType", *AWS_FILTER]
 HEADER = (
@@ -65,9 +66,19 @@ EXPRESS_ROUTE = [
     _meter("Standard Metered Data 10 Gbps Circuit", 3500.0, location="Zone 1", unitOfMeasure="1/Month"),
     _meter("Standard Unlimited Data 1 Gbps Circuit", 5800.0, location="Zone 1", unitOfMeasure="1/Month"),
     _meter("Premium Metered Data 10 Gbps Circuit", 9999.0, location="Zone 1", unitOfMeasure="1/Month"),
+    _meter("Local 1 Gbps Circuit", 1234.0, location="Zone 2", unitOfMeasure="1/Month"),
+    _meter("Local Unlimited Data 500 Mbps Circuit", 4321.0, location="Zone 1", unitOfMeasure="1/Month"),
+    _meter("Global Reach 1 Gbps Circuit", 7.0, location="Zone 1", unitOfMeasure="1/Month"),
     _meter("Metered Data - Data Transfer Out", 0.026, location="Zone 1", unitOfMeasure="1 GB"),
 ]
-GATEWAYS = [_meter("ErGw3AZ Gateway", 2.2, productName="ExpressRoute Gateway")]
+GATEWAYS = [
+    _meter("ErGw3AZ Gateway", 2.2, productName="ExpressRoute Gateway"),
+    _meter("ErGwScale Unit", 0.4, productName="ExpressRoute Gateway"),
+    _meter("Standard Gateway", 0.2, productName="ExpressRoute Standard Gateway"),
+    _meter("Ultra High Performance Gateway", 1.9, productName="ExpressRoute Ultra High Performance Gateway"),
+    _meter("ErGw9AZ Gateway", 9.0, productName="ExpressRoute Gateway"),
+    _meter("ErGw3AZ Gateway", 900.0, productName="ExpressRoute Gateway", unitOfMeasure="1/Month"),
+]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -78,6 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         url = urlparse(self.path)
         query = parse_qs(url.query)
+        asked = query.get("$filter", [""])[0]
         base = f"http://{self.headers['Host']}"
         if url.path == "/offers/v1.0/aws/AmazonEC2/current/us-west-2/index.csv":
             self._answer(OFFER)
@@ -85,15 +97,19 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HEADER + '"A","B"\n1,2\n')
         elif url.path == "/offers/v1.0/aws/AmazonEC2/current/html/index.csv":
             self._answer("<html></html>\n")
-        elif url.path == "/api/retail/prices" and "away" in query.get("$filter", [""])[0]:
+        elif url.path == "/api/retail/prices" and "away" in asked:
             self._answer(json.dumps({"Items": [], "NextPageLink": "http://example.org/next"}))
-        elif url.path == "/api/retail/prices" and "ExpressRoute Gateway" in query.get("$filter", [""])[0]:
+        elif (
+            url.path == "/api/retail/prices"
+            and "ExpressRoute" in (asked := asked)
+            and "armRegionName" in asked
+        ):
             self._answer(json.dumps({"Items": GATEWAYS, "NextPageLink": None}))
-        elif url.path == "/api/retail/prices" and "ExpressRoute" in query.get("$filter", [""])[0]:
+        elif url.path == "/api/retail/prices" and "ExpressRoute" in asked:
             self._answer(json.dumps({"Items": EXPRESS_ROUTE, "NextPageLink": None}))
         elif url.path == "/api/retail/prices":
             page = int(query.get("page", ["0"])[0])
-            node = "ND96isr_H100_v5" in query.get("$filter", [""])[0] or page
+            node = "ND96isr_H100_v5" in asked or page
             following = f"{base}/api/retail/prices?page=1" if page == 0 and node else None
             self._answer(json.dumps({"Items": NODE_PAGES[page] if node else [], "NextPageLink": following}))
         elif url.path == "/busy" and type(self).busy:
@@ -148,11 +164,42 @@ def test_storage_and_nat_are_taken_with_and_without_a_region_prefix(lists):
 def test_azures_pages_are_followed_and_windows_and_spot_meters_left_out(lists):
     prices = azure_prices("eastus", ["Standard_ND96isr_H100_v5"], lists=lists)
     assert [p.usd for p in prices if p.item == "node"] == [97.5]
-    circuits = {(p.name, p.region, p.purchase): p.usd for p in prices if p.item == "expressroute-circuit"}
-    assert circuits == {("10000", "Zone 1", "metered"): 3500.0, ("1000", "Zone 1", "unlimited"): 5800.0}
+    items = {
+        "expressroute-circuit": {
+            ("10000", "Zone 1", "metered"): 3500.0,
+            ("1000", "Zone 1", "unlimited"): 5800.0,
+        },
+        "expressroute-circuit-premium": {("10000", "Zone 1", "metered"): 9999.0},
+        "expressroute-local": {("1000", "Zone 2", ""): 1234.0, ("500", "Zone 1", ""): 4321.0},
+    }
+    for item, rows in items.items():
+        assert {(p.name, p.region, p.purchase): p.usd for p in prices if p.item == item} == rows
     assert [p.usd for p in prices if p.item == "expressroute-egress"] == [0.026]
     gateways = [(p.name, p.region, p.usd, p.unit) for p in prices if p.item == "expressroute-gateway"]
-    assert gateways == [("ErGw3AZ", "eastus", 2.2, "hour")]
+    assert gateways == [
+        ("ErGw3AZ", "eastus", 2.2, "hour"),
+        ("ErGwScale", "eastus", 0.4, "hour"),
+        ("Standard", "eastus", 0.2, "hour"),
+        ("UltraPerformance", "eastus", 1.9, "hour"),
+    ]
+
+
+def test_a_reason_sends_the_user_to_a_refresh_for_what_a_refresh_reads_and_for_nothing_else(lists):
+    read = {("nat-data", "aws")} | {
+        (price.item, price.name)
+        for price in [
+            *aws_prices("us-west-2", ["p5.48xlarge"], lists=lists),
+            *azure_prices("eastus", ["Standard_ND96isr_H100_v5"], lists=lists),
+        ]
+    }
+    assert {name for item, name in read if item == "nat-gateway"} == {"aws"}
+    words = {item if not item.startswith("nat-") else f"{item} {name}" for item, name in read}
+    assert words == REFRESHED
+    table = load_table()
+    for item, name, sent in (("expressroute-gateway", "ErGw3AZ", True), ("public-ip", "azure", False)):
+        reason = getattr(table.find(item, name, "nowhere"), "reason", "")
+        assert ("gpu-fabric prices --refresh" in reason) is sent
+        assert reason.endswith("give your own price")
 
 
 def test_a_refresh_is_cached_and_goes_before_the_published_table(lists, tmp_path):

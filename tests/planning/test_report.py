@@ -17,8 +17,7 @@ from gpu_fabric.nccl.findings import Finding, Level
 from gpu_fabric.nccl.hardware import load_sizes
 from gpu_fabric.planning.accuracy import accuracy_toml
 from gpu_fabric.planning.errors import PlanningError
-from gpu_fabric.planning.price import Bill, Unknown
-from gpu_fabric.planning.price.bill import LineItem
+from gpu_fabric.planning.price import Bill, LineItem, Unknown
 from gpu_fabric.planning.report import AddressRow, FabricReport, report
 from gpu_fabric.planning.report.cost_section import cost_quantities
 from gpu_fabric.planning.report.document import Bullets, Document, Paragraph, Section, table
