@@ -55,7 +55,40 @@ link between clouds. **Memory** is added up part by part; of the published runs 
 **Layouts.** Tensor, context, expert and data groups stay inside a cloud; only pipeline stages cross the link. The
 search bounds every layout that divides and fits from below and simulates the most promising.
 
-**Prices** are list prices without tax and discounts. What has no published price is named and in no sum.
+**Prices** are list prices without tax and discounts. What has no published price is named and in no sum. A file that
+`$GPU_FABRIC_PRICES` names goes before all of them, in `gpu-fabric plan`, in `gpu-fabric prices` and at preview, where a
+relative path begins in the project's folder. It is what `gpu-fabric prices --json` prints, with your numbers:
+
+```json
+{"prices": [{"item": "expressroute-gateway", "name": "ErGw3AZ", "region": "eastus", "usd": 2.15, "unit": "hour",
+             "source": "our contract", "date": "2026-11-01"}]}
+```
+
+**The link's bill** is made by one function for preview and plan (`planning/price/link.py`). At preview it is of a month
+with the link full both ways, in a plan of a step's own bytes:
+
+| part | item | name | region | purchase |
+|---|---|---|---|---|
+| a partner's connection to AWS | `direct-connect-port` | Mb/s | `all but Japan`, `Japan` | `hosted` |
+| a port of your own (`manual`, `accept: false`) | `direct-connect-port` | Mb/s | the same | `dedicated` |
+| what leaves AWS | `direct-connect-egress` | `aws` | the AWS region | |
+| … to the site of another region | `direct-connect-egress` | `aws` | `us-east-1 to Dublin` | |
+| transit gateway: its two attachments | `transit-gateway-attachment` | `aws` | the AWS region | |
+| … what both send to it | `transit-gateway-data` | `aws` | the AWS region | |
+| cloud routers | `equinix-router`, `megaport-router` | package, `2500 Mb/s` | any | |
+| connections to each cloud | `equinix-connection`, … | Mb/s | any | |
+| AWS Interconnect – multicloud | `native-connection` | Mb/s | any | |
+| circuit Standard | `expressroute-circuit` | Mb/s | `Zone 1` to `Zone 4` | `metered`, `unlimited` |
+| circuit Premium | `expressroute-circuit-premium` | Mb/s | the same | the same |
+| circuit Local | `expressroute-local` | Mb/s | the same | |
+| what leaves Azure, on a metered circuit | `expressroute-egress` | `azure` | the same | `metered` |
+| ExpressRoute gateway (`ErGwScale`: a unit) | `expressroute-gateway` | SKU | the Azure region | |
+| its public address | `public-ip` | `azure` | the Azure region | |
+
+The zone is that of the peering location (`planning/data/peering_locations.toml`, from Microsoft's table); of a
+location that the table lacks it is the location's own name. Virtual interfaces that a partner made
+(`manual.interfaceIds`) are on ports that the partner pays for. A refresh reads circuits, gateways, egress from Azure
+and nothing of Direct Connect.
 """
 
 

@@ -62,7 +62,8 @@ def cost_section(bill: Bill) -> Section:
         names = "; ".join(item.what for item in bill.unknowns)
         blocks.append(
             Paragraph(
-                f"Not priced, and in no sum: {names}. Give your own prices with `--prices FILE` or `$GPU_FABRIC_PRICES`, or refresh."
+                f"Not priced, and in no sum: {names}. Give your own prices with `--prices FILE` or "
+                "`$GPU_FABRIC_PRICES`, or refresh."
             )
         )
     return Section(

@@ -24,6 +24,8 @@ from gpu_fabric.components.config import read_fabric
 from gpu_fabric.components.problems import InvalidInputError
 from gpu_fabric.nccl.hardware import get_size
 from gpu_fabric.nccl.topology import from_catalog, to_xml
+from gpu_fabric.planning.price import Price, load_table
+from gpu_fabric.planning.price.table import prices_from_json
 from gpu_fabric.policy.pack import RULES
 from gpu_fabric.policy.pages import PROGRAMS
 from gpu_fabric.rehearsal.core.faults import VARIABLE, load
@@ -206,6 +208,15 @@ def is_run_online(block: Block) -> None:
     assert f'block("{block.language}")' in tests
 
 
+def is_a_price_file(block: Block) -> None:
+    """Each row is found by the item, name and region that the page gives for it."""
+    table = load_table().over(prices_from_json(block.text, block.page))
+    for row in json.loads(block.text)["prices"]:
+        found = table.find(row["item"], row["name"], row["region"])
+        assert isinstance(found, Price)
+        assert (found.usd, found.source) == (row["usd"], row["source"])
+
+
 Check = Callable[..., None]
 
 #: (page, language) → what must hold for each of its blocks.
@@ -223,6 +234,7 @@ CHECKS: Mapping[tuple[str, str], Check] = {
     ("docs/node.md", "yaml"): is_part_of_a_cluster_on_either_cloud,
     ("docs/preflight.md", "yaml"): is_part_of_a_cluster_on_either_cloud,
     ("docs/operations.md", "text"): is_said_before_nodes_of_aws_are_left,
+    ("docs/planning.md", "json"): is_a_price_file,
     ("docs/planning.md", "yaml"): is_part_of_a_stack_file,
     ("docs/policy.md", "json"): configures_the_pack,
     ("docs/policy.md", "python"): is_a_program_of_the_pack,
