@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from gpu_fabric.nccl.hardware import load_sizes
 from gpu_fabric.pull_request.comment import LIMIT, comment, marker
 from gpu_fabric.pull_request.errors import InputError
 from gpu_fabric.pull_request.github import PullRequest
@@ -49,6 +50,20 @@ from gpu_fabric.pull_request.runs import OWN_POLICY, Request, git, run
     help="Lint this file, not the changed ones.",
 )
 @click.option(
+    "--lint-exclude",
+    "not_linted",
+    metavar="PATTERN",
+    multiple=True,
+    help="Leave out changed files like tests/*.",
+)
+@click.option(
+    "--for",
+    "sizes",
+    metavar="SIZE",
+    multiple=True,
+    help="What the linted files are for; known by itself where the stack file or the preview names it.",
+)
+@click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write the full report there."
 )
 @click.option(
@@ -70,6 +85,8 @@ def main(
     no_policy: bool,
     install: bool,
     linted: tuple[Path, ...],
+    not_linted: tuple[str, ...],
+    sizes: tuple[str, ...],
     output: Path | None,
     sarif: Path | None,
     full_report: str,
@@ -80,6 +97,7 @@ def main(
     Prints the comment. Against simulated clouds, the default, it needs no account.
     """
     try:
+        target = None if pull_request is None else _target(pull_request)
         repository = Path(git(project, "rev-parse", "--show-toplevel").strip())
         request = Request(
             repository,
@@ -90,8 +108,13 @@ def main(
             None if no_policy else policy.resolve(),
             None if policy_config is None else policy_config.resolve(),
             linted or None,
+            sizes,
+            not_linted,
             install,
         )
+        for option, path in (("--output", output), ("--sarif", sarif)):
+            _check_target(option, path)
+        _known_sizes(sizes)
         outcome = run(request)
         text = comment(request, outcome, full_report=full_report, limit=LIMIT)
         click.echo(text, nl=False)
@@ -99,12 +122,29 @@ def main(
             output.write_text(comment(request, outcome, limit=sys.maxsize), encoding="utf-8")
         if sarif is not None and outcome.sarif:
             sarif.write_text(outcome.sarif, encoding="utf-8")
-        if pull_request is not None:
-            click.echo(_target(pull_request).put(marker(request.title), text), err=True)
-    except InputError as error:
+        if target is not None:
+            click.echo(target.put(marker(request.title), text), err=True)
+    except (InputError, OSError) as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
     sys.exit(int(outcome.failed))
+
+
+def _check_target(option: str, path: Path | None) -> None:
+    """Raise InputError where a file cannot be written: before the run, not after its minutes."""
+    if path is None:
+        return
+    folder = path.absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"{option} {path}: there is no folder {path.parent}; make it first")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputError(f"{option} {path}: it cannot be written; name another place")
+
+
+def _known_sizes(sizes: tuple[str, ...]) -> None:
+    unknown = [name for name in sizes if name not in load_sizes()]
+    if unknown:
+        raise InputError(f"--for {', '.join(unknown)}: no such size; `gpu-fabric sizes` lists them")
 
 
 def _target(number: int) -> PullRequest:
@@ -112,7 +152,8 @@ def _target(number: int) -> PullRequest:
     if missing:
         raise InputError(f"--pull-request needs {' and '.join(missing)} in the environment")
     api = os.environ.get("GITHUB_API_URL", "https://api.github.com")
-    return PullRequest(api, os.environ["GITHUB_REPOSITORY"], number, os.environ["GITHUB_TOKEN"])
+    # Taken out of the environment: the branch's program and what it installs need not write to GitHub.
+    return PullRequest(api, os.environ["GITHUB_REPOSITORY"], number, os.environ.pop("GITHUB_TOKEN"))
 
 
 if __name__ == "__main__":

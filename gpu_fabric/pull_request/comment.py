@@ -136,22 +136,28 @@ def _fitted(sections: Sequence[_Section], room: int, link: str) -> str:
 
 
 def _verdicts(outcome: Outcome) -> str:
-    mandatory, advisory = outcome.violations["mandatory"], outcome.violations["advisory"]
+    violations = outcome.violations
     counts = outcome.findings.get("counts", {})
-    policies = "**failed**" if outcome.policies_failed else "passed"
-    asked = outcome.ran and (mandatory or not outcome.policies_failed)
+    passed = "passed, not all looked at" if violations["undecided"] else "passed"
+    policies = "**failed**" if outcome.policies_failed else passed
+    asked = outcome.ran and (violations["mandatory"] or not outcome.policies_failed)
     lint_failed = outcome.lint_errors or outcome.lint_failure
+    unknown = (
+        ["for no size: only what holds on every one was looked at"]
+        if counts and not outcome.linted_for
+        else []
+    )
     rows = [
         ("preview", "passed" if outcome.ran else "**failed**", totals(outcome.changes)),
         (
             "policies",
             policies if outcome.ran else "not reached",
-            f"{mandatory} mandatory, {advisory} advisory" if asked else "",
+            ", ".join(f"{number} {level}" for level, number in violations.items()) if asked else "",
         ),
         (
             "lint",
             "**failed**" if lint_failed else "passed" if counts else "no file to read",
-            ", ".join(f"{number} {level}" for level, number in counts.items()),
+            ", ".join([*(f"{number} {level}" for level, number in counts.items()), *unknown]),
         ),
     ]
     lines = ["| check | result | |", "|---|---|---|", *(f"| {' | '.join(row)} |" for row in rows)]

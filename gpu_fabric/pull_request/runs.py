@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +26,10 @@ from gpu_fabric.pull_request.errors import InputError
 from gpu_fabric.pull_request.markdown import inline
 
 #: Files that the lint reads among those that a branch changes.
+CONTAINER_FILES = ("Dockerfile", "Containerfile")
 LINTED = (".sh", ".conf", ".xml", ".sbatch", ".slurm", ".env")
 OWN_POLICY = Path(__file__).parents[1] / "policy"
-_VIOLATION = re.compile(r"^ *- \[(mandatory|advisory)\]  (\S+)", re.MULTILINE)
+_VIOLATION = re.compile(r"^ *- \[(mandatory|advisory)\]  \S+.*(\n *can't run policy)?", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,10 @@ class Request:
     policy_config: Path | None = None
     lint: tuple[Path, ...] | None = None
     """None: what the branch changes and the lint reads."""
+    sizes: tuple[str, ...] = ()
+    """What the linted files are for, beside the sizes that the stack file and the preview name."""
+    not_linted: tuple[str, ...] = ()
+    """Patterns of changed files that the lint leaves out."""
     install: bool = False
     """Install what the project requires, for the change and for the base branch."""
 
@@ -76,6 +82,8 @@ class Outcome:
     report: str
     """The fabric report, Markdown."""
     findings: dict[str, Any] = field(default_factory=dict)
+    linted_for: tuple[str, ...] = ()
+    """The sizes that the lint knew."""
     sarif: str = ""
     drift: str = ""
     lint_failure: str = ""
@@ -87,9 +95,9 @@ class Outcome:
 
     @property
     def violations(self) -> dict[str, int]:
-        """Level → how many."""
-        found = [level for level, _ in _VIOLATION.findall(self.preview)]
-        return {level: found.count(level) for level in ("mandatory", "advisory")}
+        """Level → how many; `undecided` are those that could not look at something, which Pulumi calls advisory."""
+        found = ["undecided" if unread else level for level, unread in _VIOLATION.findall(self.preview)]
+        return {level: found.count(level) for level in ("mandatory", "advisory", "undecided")}
 
     @property
     def lint_errors(self) -> int:
@@ -213,7 +221,8 @@ def run(request: Request) -> Outcome:
                 note = f"nothing: {request.stack_file} is not on {request.base}"
         preview, changes = _preview(request, folder / "simulation", environment)
         plan = _plan(stack_file)
-        findings, sarif, lint_failure = _lint(request, commit if linted is None else linted)
+        sizes = sorted({*request.sizes, *_sizes(stack_file), *_previewed_sizes(changes)})
+        findings, sarif, lint_failure = _lint(request, commit if linted is None else linted, sizes)
         return Outcome(
             preview.returncode,
             _local(request, preview.stdout + ("" if preview.returncode == 0 else preview.stderr)),
@@ -223,6 +232,7 @@ def run(request: Request) -> Outcome:
             base_plan,
             _local(request, _report(stack_file, planned=plan is not None)),
             findings,
+            tuple(sizes),
             sarif,
             _drift(request),
             _local(request, lint_failure),
@@ -295,9 +305,9 @@ def _preview(
     said = _python(
         request.repository, "gpu_fabric.engine", *arguments, "--", *policies, environment=environment
     )
-    as_json = _python(
-        request.repository, "gpu_fabric.engine", *arguments, "--", "--json", environment=environment
-    )
+    # With what does not change too: its sizes are what the linted files are for.
+    json_line = [*arguments, "--", "--json", "--show-sames"]
+    as_json = _python(request.repository, "gpu_fabric.engine", *json_line, environment=environment)
     # Without policies only a program that did not run to its end fails.
     return said, json.loads(as_json.stdout) if as_json.returncode == 0 else {}
 
@@ -332,18 +342,24 @@ def _given(request: Request) -> list[str] | None:
     ]
 
 
-def _lint(request: Request, given: str | Sequence[str]) -> tuple[dict[str, Any], str, str]:
+def _lint(
+    request: Request, given: str | Sequence[str], sizes: Sequence[str] = ()
+) -> tuple[dict[str, Any], str, str]:
     """Findings as JSON and as SARIF, and why the lint failed. `given`: files, or the commit that changes count from."""
     if isinstance(given, str):
         # NUL between the names: git quotes others than ASCII's letters where it writes lines.
         changed = git(request.repository, "diff", "--name-only", "-z", "--diff-filter=d", given).split("\0")
-        files = [name for name in changed if name.endswith(LINTED) and not name.startswith("tests/")]
+        files = [
+            name
+            for name in changed
+            if (name.endswith(LINTED) or Path(name).name.startswith(CONTAINER_FILES))
+            and not any(fnmatchcase(name, pattern) for pattern in request.not_linted)
+        ]
     else:
         files = list(given)
     if not files:
         return {}, "", ""
-    sizes = [word for size in _sizes(request.project / request.stack_file) for word in ("--for", size)]
-    options = [*sizes, "--", *files]
+    options = [*(word for size in sizes for word in ("--for", size)), "--", *files]
     machine = _python(request.repository, "gpu_fabric.cli", "lint", "--json", *options)
     sarif = _python(request.repository, "gpu_fabric.cli", "lint", "--sarif", *options)
     read = json.loads(machine.stdout) if machine.stdout.startswith("{") else {}
@@ -364,6 +380,21 @@ def _sizes(stack_file: Path) -> list[str]:
         _below(_below(fabric, cloud), key) for cloud, key in (("aws", "instanceType"), ("azure", "vmSize"))
     ]
     return [name for name in named if isinstance(name, str) and name in load_sizes()]
+
+
+def _previewed_sizes(changes: Mapping[str, Any]) -> set[str]:
+    """The catalog's sizes that the previewed resources name: a program need not have them in its stack file."""
+    found: set[str] = set()
+    values: list[Any] = [_below(_below(step, "newState"), "inputs") for step in changes.get("steps", ())]
+    while values:
+        value = values.pop()
+        if isinstance(value, str) and value in load_sizes():
+            found.add(value)
+        elif isinstance(value, Mapping):
+            values += value.values()
+        elif isinstance(value, list):
+            values += value
+    return found
 
 
 def _below(value: Any, key: str) -> Any:

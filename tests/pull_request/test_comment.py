@@ -302,3 +302,35 @@ def test_what_changes_alike_in_every_entry_of_a_list_is_said_once_with_how_often
 )
 def test_a_change_is_a_row_with_the_old_and_the_new_value(steps: list, expected: str) -> None:
     assert table({"steps": steps}).splitlines()[-1] == expected
+
+
+ADVISES = "        - [advisory]  image-pinned  (aws:ec2:LaunchTemplate: node)\n          It floats.\n"
+CANNOT = (
+    "        - [advisory]  drivers  (pulumi:pulumi:Stack: dev)\n"
+    "          can't run policy 'drivers' from policy pack 'gpu-fabric': unknown, so not passed: the image\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "row"),
+    [
+        ("", "| policies | passed | 0 mandatory, 0 advisory, 0 undecided |"),
+        (ADVISES, "| policies | passed | 0 mandatory, 1 advisory, 0 undecided |"),
+        (
+            ADVISES + CANNOT,
+            "| policies | passed, not all looked at | 0 mandatory, 1 advisory, 1 undecided |",
+        ),
+    ],
+)
+def test_a_rule_that_could_not_look_is_told_from_one_that_advises(said: str, row: str) -> None:
+    assert row in comment(REQUEST, outcome(preview=f"Policies:\n{said}\n\n"))
+
+
+def test_a_lint_that_knew_no_size_says_so_beside_its_result() -> None:
+    findings = {"counts": {"error": 0, "warning": 0}, "findings": []}
+    known = comment(REQUEST, outcome(findings=findings, linted_for=("p5.48xlarge",)))
+    assert "| lint | passed | 0 error, 0 warning |" in known
+    assert (
+        "| lint | passed | 0 error, 0 warning, for no size: only what holds on every one was looked at |"
+        in comment(REQUEST, outcome(findings=findings))
+    )

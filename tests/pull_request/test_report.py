@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_a_branch_that_changes_nodes_mtu_and_layout_is_told_what_that_does(repos
     assert done.returncode == 1, done.stderr
     assert text.startswith("<!-- gpu-fabric: dev -->\n")
     assert "| preview | passed | 31 unchanged, 2 to update |" in text
-    assert "| policies | passed | 0 mandatory, 1 advisory |" in text
+    assert "| policies | passed | 0 mandatory, 1 advisory, 0 undecided |" in text
     assert "| lint | **failed** | 1 error," in text
     assert "`job.sh:1` NCCL_NET_GDR_LEVEL=LOC switches GPUDirect RDMA off" in text
     assert "| update | train-aws-fleet | aws:autoscaling:Group | `desiredCapacity`: 4 → 8;" in text
@@ -211,10 +212,36 @@ def test_files_for_the_lint_are_named_from_the_folder_of_the_call(
     files = runs._given(request)
     assert files is not None
     assert files == ["inner/run.sh"]
-    findings, sarif, failure = runs._lint(request, files)
+    findings, sarif, failure = runs._lint(request, files, ["p5.48xlarge"])
     assert failure == ""
     assert findings["counts"]["error"] == 1
     assert "inner/run.sh" in sarif
+
+
+def test_changed_files_are_linted_wherever_they_lie_but_for_those_that_are_left_out(repository: Path) -> None:
+    (repository / "tests").mkdir()
+    for name in ("tests/smoke.sh", "Dockerfile.train"):
+        (repository / name).write_text("ENV FI_PROVIDER=tcp\nexport FI_PROVIDER=tcp\n")
+    git(repository, "add", "-A")
+    base = common_commit(repository, "main")
+    request = Request(repository, repository, "dev", "main")
+    for given, names in (
+        (request, {"tests/smoke.sh", "Dockerfile.train"}),
+        (replace(request, not_linted=("tests/*",)), {"Dockerfile.train"}),
+    ):
+        findings, _, failure = runs._lint(given, base, ["p5.48xlarge"])
+        assert failure == ""
+        assert {one["path"] for one in findings["findings"]} == names
+
+
+def test_the_sizes_of_a_program_without_our_stack_file_are_those_that_its_preview_names() -> None:
+    steps = [
+        {"op": "same", "newState": {"inputs": {"instanceType": "p5.48xlarge", "tags": {"a": "b"}}}},
+        {"op": "create", "newState": {"inputs": {"sku": [{"name": "Standard_ND96isr_H100_v5"}]}}},
+        {"op": "delete", "newState": None},
+        {"op": "create", "newState": {"inputs": {"instanceType": "t3.micro"}}},
+    ]
+    assert runs._previewed_sizes({"steps": steps}) == {"p5.48xlarge", "Standard_ND96isr_H100_v5"}
 
 
 def test_a_file_that_the_lint_cannot_read_is_a_failure_with_its_words(repository: Path) -> None:
@@ -259,6 +286,13 @@ def test_a_program_that_ends_in_an_error_fails_the_report_and_shows_the_error(re
     [
         (("--stack", "prod"), "error: ./Pulumi.prod.yaml is not there; name another --stack or --project"),
         (("--lint", "x.sh", "--lint", "y.sh"), "error: --lint x.sh, y.sh: there is no such file"),
+        (("--output", "out/a.md"), "error: --output out/a.md: there is no folder out; make it first"),
+        (("--sarif", "no/a.sarif"), "error: --sarif no/a.sarif: there is no folder no; make it first"),
+        (
+            ("--pull-request", "5"),
+            "error: --pull-request needs GITHUB_TOKEN and GITHUB_REPOSITORY in the environment",
+        ),
+        (("--for", "p9.huge"), "error: --for p9.huge: no such size; `gpu-fabric sizes` lists them"),
         (
             ("--base", "nowhere"),
             "error: there is no branch or commit nowhere here, nor origin/nowhere; name another --base, or fetch it",

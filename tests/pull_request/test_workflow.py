@@ -53,6 +53,27 @@ def test_ci_runs_make_targets_and_files_that_are_there() -> None:
             assert all((ROOT / word).exists() for word in named), words
 
 
+def test_every_action_is_pinned_by_its_commit_and_says_which_release_that_is() -> None:
+    for file in WORKFLOW.parent.glob("*.yml"):
+        for line in re.findall(r"^\s*(?:- )?uses: (.*)$", file.read_text(), re.MULTILINE):
+            assert line.startswith("./") or re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", line), (
+                line
+            )
+
+
+def test_the_workflow_of_this_repository_grants_no_more_than_the_report_needs_and_gives_inputs_that_there_are() -> (
+    None
+):
+    given = yaml.safe_load((WORKFLOW.parent / "pull-request.yml").read_text())
+    (job,) = given["jobs"].values()
+    assert given["permissions"] == {}
+    assert job["permissions"] == {"contents": "read", "pull-requests": "write", "security-events": "write"}
+    called = yaml.safe_load(WORKFLOW.read_text())
+    assert "permissions" not in called
+    # YAML 1.1 reads `on` as true.
+    assert set(job["with"]) <= set(called[True]["workflow_call"]["inputs"])
+
+
 def test_nothing_that_somebody_else_writes_is_pasted_into_the_shell() -> None:
     for each in yaml.safe_load(WORKFLOW.read_text())["jobs"]["report"]["steps"]:
         assert "${{" not in each.get("run", ""), "values go through env"
