@@ -33,6 +33,9 @@ PROVIDED = "serviceProviderProperties"
 PROVIDED_FOR_LIFE = [f"{PROVIDED}.peeringLocation", f"{PROVIDED}.serviceProviderName"]
 #: A gateway takes about 30 to 45 minutes (azure docs, expressroute-howto-add-gateway-portal-resource-manager.md).
 SLOW = pulumi.CustomTimeouts(create="90m", update="90m", delete="90m")
+#: The tag of a gateway that Azure makes no smaller in place. It goes with a change to a smaller size and stays through
+#: none, so a loss of it is the change that needs a new gateway.
+ONLY_GROWS = "gpu-fabric-gateway-only-grows"
 NOT_PROVISIONED = "NotProvisioned"
 #: The state of a circuit that is not where Azure's login looks.
 ABSENT = "Absent"
@@ -260,11 +263,12 @@ class AzureLinkEnd(pulumi.ComponentResource):
                     private_ip_allocation_method=network.IPAllocationMethod.DYNAMIC,
                 )
             ],
-            tags=self._tags,
-            # A gateway stays in its subnet, grows in some steps and shrinks in none; a virtual network has one.
+            tags=self._tags if gateway.shrinks else {**self._tags, ONLY_GROWS: gateway.sku},
+            # A gateway stays in its subnet, and a virtual network has one. In place it becomes what `limits` says.
             opts=child(
                 self,
-                replace_on_changes=["ipConfigurations", "sku"],
+                replace_on_changes=["ipConfigurations", *([f"tags.{ONLY_GROWS}"] if gateway.shrinks else [])],
+                replacement_trigger=gateway.kind,
                 delete_before_replace=True,
                 custom_timeouts=SLOW,
             ),

@@ -29,6 +29,10 @@ class ChosenGateway:
     units: int | None = None
     zones: tuple[str, ...] = ()
     """Of its public address, which decides where the gateway stands."""
+    kind: str = SCALABLE
+    """Azure changes a size in place within a kind, and none from one kind to another."""
+    shrinks: bool = True
+    """Whether Azure makes it smaller in place; `ErGwScale` by its units."""
 
 
 def zones_of(settings: InterconnectSettings, azure: str | None) -> tuple[str, ...]:
@@ -58,7 +62,13 @@ def gateway_of(settings: InterconnectSettings, azure: str | None) -> ChosenGatew
     if size is None:
         return None
     return ChosenGateway(
-        size.name, size.mbps, size.packets, size.fast_path, zones=zones if size.zonal else ()
+        size.name,
+        size.mbps,
+        size.packets,
+        size.fast_path,
+        zones=zones if size.zonal else (),
+        kind="zonal" if size.zonal else "without zones",
+        shrinks=size.shrinks,
     )
 
 

@@ -111,18 +111,21 @@ class GatewaySize:
     fast_path: bool
     zonal: bool = True
     """Whether it spreads over a region's zones. The others are what a region without zones has."""
+    shrinks: bool = True
+    """Whether Azure makes it smaller in place. Each grows in place to a larger one of the same kind."""
 
 
 GATEWAYS = (
     GatewaySize("ErGw1AZ", 1_000, 100_000, False),
     GatewaySize("ErGw2AZ", 2_000, 200_000, False),
-    GatewaySize("ErGw3AZ", 10_000, 1_000_000, True),
+    GatewaySize("ErGw3AZ", 10_000, 1_000_000, True, shrinks=False),
     GatewaySize("Standard", 1_000, 100_000, False, zonal=False),
     GatewaySize("HighPerformance", 2_000, 200_000, False, zonal=False),
-    GatewaySize("UltraPerformance", 10_000, 1_000_000, True, zonal=False),
+    GatewaySize("UltraPerformance", 10_000, 1_000_000, True, zonal=False, shrinks=False),
 )
 """azure docs, includes/expressroute-gateway-performance-include.md (2024-07-09, which has one row for both sizes of a
-rate), expressroute/expressroute-about-virtual-network-gateways.md and expressroute/gateway-migration.md."""
+rate), expressroute/expressroute-about-virtual-network-gateways.md ("The following upgrades are supported" and
+"downgrades") and expressroute/gateway-migration.md."""
 
 REGIONS_WITH_ZONES = frozenset(
     [

@@ -115,7 +115,7 @@ A_GATEWAY = frozenset({"VirtualNetworkGateway", "VirtualNetworkGatewayConnection
 
 CHANGES: Mapping[str, Mapping[str, Change]] = {
     "partner": {
-        "faster": Change({"bandwidth_mbps": 2_000}, A_CIRCUIT | LINE_TO_AWS | A_GATEWAY),
+        "faster": Change({"bandwidth_mbps": 2_000}, A_CIRCUIT | LINE_TO_AWS),
         "slower": Change({"bandwidth_mbps": 500}, A_CIRCUIT | LINE_TO_AWS),
         "redundancy": Change({"redundancy": "circuit"}),
         "project": Change(
@@ -132,6 +132,7 @@ CHANGES: Mapping[str, Mapping[str, Change]] = {
         "in-place": Change(
             {
                 "azure_vlan": 400,
+                "gateway": {"sku": "ErGw3AZ"},
                 "bfd": False,
                 "route_isolation": True,
                 "tags": {"for": "a test"},
@@ -180,7 +181,12 @@ CHANGES: Mapping[str, Mapping[str, Change]] = {
         "gateway-subnet": Change(
             {"addresses": {"gateway_subnet_cidr": "10.200.0.64/27"}}, A_GATEWAY | {"Subnet"}
         ),
-        "sku": Change({"gateway": {"sku": "ErGw3AZ"}}, A_GATEWAY),
+        "larger": Change({"gateway": {"sku": "ErGw3AZ"}}),
+        "smaller": Change({"gateway": {"sku": "ErGw1AZ"}}, before={"gateway": {"sku": "ErGw2AZ"}}),
+        "shrink": Change(
+            {"gateway": {"sku": "ErGw2AZ"}}, A_GATEWAY, before={"gateway": {"sku": "ErGw3AZ"}}
+        ),
+        "scalable": Change({"gateway": {"sku": "ErGwScale"}}, A_GATEWAY),
         "scale-units": Change(
             {"gateway": {"scale_units": 4}}, before={"gateway": {"sku": "ErGwScale", "scale_units": 10}}
         ),
@@ -210,9 +216,7 @@ ON_ITS_ROUTER = (
 )
 INTERFACE = frozenset({"PrivateVirtualInterface"})
 THROUGH_MEGAPORT: Mapping[str, Change] = {
-    "rate": Change(
-        {"bandwidth_mbps": 2_000}, ON_ITS_ROUTER | A_GATEWAY | {"ExpressRouteCircuit"}, before=MEGAPORT
-    ),
+    "rate": Change({"bandwidth_mbps": 2_000}, ON_ITS_ROUTER | {"ExpressRouteCircuit"}, before=MEGAPORT),
     "asn": Change({"asns": {"partner": 65_002}}, ON_ITS_ROUTER, before=MEGAPORT),
     "on-link": Change({"addresses": {"cidr": "192.168.200.0/28"}}, INTERFACE, before=MEGAPORT),
     "other-key": Change({"bgp_key": "another-of-ours"}, INTERFACE, before=MEGAPORT),
@@ -221,7 +225,7 @@ THROUGH_MEGAPORT: Mapping[str, Change] = {
 #: What is replaced on both sides and what is not, in one run; all of them by `make test-slow`.
 A_FEW = {
     "key": CHANGES["aws"]["key"],
-    "zones": CHANGES["azure"]["zones"],
+    "shrink": CHANGES["azure"]["shrink"],
     "in-place": CHANGES["partner"]["in-place"],
 }
 GROUPS: Mapping[str, Mapping[str, Change]] = {**CHANGES, "megaport": THROUGH_MEGAPORT, "a few": A_FEW}
