@@ -118,13 +118,15 @@ def _outputs(request: Request) -> list[str]:
 def run_simulated(request: Request, simulation: Simulation) -> int:
     """Run `request` on the real engine with simulated clouds. Nothing outside `simulation.folder` is written."""
     target = simulation.stacks / request.stack_file.name
+    # A folder that is no project is left as it is.
+    runtime = _runtime(request.project)
     engine = find_engine()
     manner = _MANNERS.get(request.command, _Manner())
     say = sys.stderr
     # Two first runs at once make one folder and one stack.
     with simulation.alone():
         environment = simulation.prepare(engine)
-        if _runtime(request.project) == "yaml":
+        if runtime == "yaml":
             simulation.link(YAML_HOST, find_yaml_host())
         copy = copy_for_simulation(request.stack_file, target)
         print(

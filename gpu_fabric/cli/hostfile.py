@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpu_fabric.cli.errors import InputError
+from gpu_fabric.cli.files import nodes_in, text_of
 
 if TYPE_CHECKING:
     from gpu_fabric.nccl.launch import LaunchNode
@@ -66,7 +66,7 @@ def command(
     nodes: list[LaunchNode] = []
     try:
         for file in files:
-            nodes += _nodes(file, slots)
+            nodes += nodes_in(file, slots)
         nodes += _live(aws_fleet, aws_instances, region, azure_scale_set, resource_group, subscription, slots)
         refuse_public(nodes)
         if again := twice(nodes):
@@ -80,7 +80,7 @@ def command(
     if (torsets is None) is not (guids is None):
         raise InputError("--torsets and --guids belong together: the tool prints port GUIDs, not nodes")
     if torsets is not None and guids is not None:
-        nodes = with_torsets(nodes, _text(torsets), read_guids(_text(guids)))
+        nodes = with_torsets(nodes, text_of(torsets), read_guids(text_of(guids)))
     nodes = in_network_order(nodes)
     click.echo(render(nodes, "json" if as_json else format_), nl=False)
     lost = unplaced(nodes)
@@ -92,23 +92,9 @@ def command(
         )
 
 
-def _nodes(file: Path, slots: int | None) -> list[LaunchNode]:
-    from gpu_fabric.nccl.launch import read_nodes
-    from gpu_fabric.nccl.launch.nodes import NodeListError
-
-    try:
-        return read_nodes(_text(file), slots=slots)
-    except NodeListError as error:
-        raise NodeListError(f"{file}: {error}") from None
-
-
-def _text(path: Path) -> str:
-    return sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
-
-
 def _answers(path: Path) -> list[dict[str, Any]]:
     try:
-        document = json.loads(_text(path))
+        document = json.loads(text_of(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from None
     answers = document if isinstance(document, list) else [document]

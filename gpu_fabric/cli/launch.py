@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from gpu_fabric.cli.errors import InputError
+from gpu_fabric.cli.files import nodes_in
 from gpu_fabric.cli.options import json_option
 
 if TYPE_CHECKING:
@@ -125,11 +126,11 @@ def _print(
     folder: Path | None,
     as_json: bool,
 ) -> None:
-    from gpu_fabric.nccl.launch import Job, LaunchInputError, read_nodes
+    from gpu_fabric.nccl.launch import Job, LaunchInputError
     from gpu_fabric.nccl.launch.nodes import NodeListError, refuse_public, twice
 
     try:
-        nodes = [node for file in files for node in read_nodes(file.read_text(encoding="utf-8"))]
+        nodes = [node for file in files for node in nodes_in(file)]
         refuse_public(nodes)
         if again := twice(nodes):
             raise InputError("; ".join(again))

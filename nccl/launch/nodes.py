@@ -53,9 +53,10 @@ def read_nodes(text: str, *, slots: int | None = None, cloud: str = "") -> list[
 
 
 def twice(nodes: Sequence[LaunchNode]) -> list[str]:
-    """What stands more than once: an address that two ranks' nodes would share."""
+    """What stands more than once: an address that two ranks' nodes would share, or a name that Slurm would refuse."""
     counts = Counter(node.address for node in nodes)
-    return [f"{address} stands twice" for address, count in counts.items() if count > 1]
+    names = Counter(node.name for node in nodes if node.name and node.name != node.address)
+    return [f"{text} stands twice" for text, count in (counts | names).items() if count > 1]
 
 
 def _from_lines(text: str, slots: int | None, cloud: str) -> tuple[list[LaunchNode], list[str]]:
@@ -76,6 +77,9 @@ def _from_lines(text: str, slots: int | None, cloud: str) -> tuple[list[LaunchNo
             wrong.append(f"line {number}: {error}")
             continue
         own = LaunchNode("", given.get("name", ""), given.get("cloud", cloud), slots=count)
+        if problem := _name_problem(own.name):
+            wrong.append(f"line {number}: {problem}")
+            continue
         nodes += [replace(own, address=name) for name in names]
     return nodes, wrong
 
@@ -120,11 +124,22 @@ def _problem(row: object) -> str:
     slots = row.get("slots", 8)
     if not isinstance(slots, int) or isinstance(slots, bool) or not 1 <= slots <= 9999:
         return f"slots is {slots!r}, and must be a number of GPUs"
+    if problem := _name_problem(row.get("name", "")):
+        return problem
     try:
         names = expand(row["address"])
     except NodeListError as error:
         return str(error)
     return "" if names == [row["address"]] else f"{row['address']!r} is not one address"
+
+
+def _name_problem(name: str) -> str:
+    """Why Slurm's files cannot have a node of this name; empty where they can, or where there is none."""
+    try:
+        good = not name or expand(name) == [name]
+    except NodeListError:
+        good = False
+    return "" if good else f"name {name!r} is no name of one node; write letters, digits, `.`, `-` and `_`"
 
 
 def to_json(nodes: list[LaunchNode]) -> str:

@@ -18,7 +18,7 @@ from gpu_fabric.nccl.launch.nodes import LaunchNode
 
 def natural(text: str) -> list[tuple[int, int | str]]:
     """A key that puts n9 before n10."""
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", text) if part]
+    return [(0, int(part)) if part.isdecimal() else (1, part) for part in re.split(r"(\d+)", text) if part]
 
 
 def in_network_order(nodes: Iterable[LaunchNode]) -> list[LaunchNode]:

@@ -203,8 +203,8 @@ ROW = {"address": "10.0.0.1", "name": "n1", "cloud": "aws", "id": "i-1", "slots"
 ODD: list[Any] = [None, "", "x y", "$(id)", 0, -2, 1.5, True, "8", [], {}, [1], "abc", 10**30]
 #: What an odd value may be where it is fine.
 FINE = {("layers", "[]"), ("slots", "8"), ("name", "''"), ("cloud", "''"), ("id", "''")} | {
-    (name, repr(text)) for name in ("name", "cloud", "id") for text in ("x y", "$(id)", "8", "abc")
-} | {("address", repr(text)) for text in ("8", "abc")}  # fmt: skip
+    (name, repr(text)) for name in ("cloud", "id") for text in ("x y", "$(id)", "8", "abc")
+} | {("address", repr(text)) for text in ("8", "abc")} | {("name", repr(text)) for text in ("8", "abc")}  # fmt: skip
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
@@ -271,3 +271,20 @@ def test_a_topology_that_is_not_what_ec2_prints_is_refused_in_words(
 def test_json_is_a_format_and_an_option(cli: Cli, tmp_path: Path) -> None:
     nodes = write(tmp_path / "nodes", "10.0.0.1\n")
     assert cli("hostfile", nodes, "--json").output == cli("hostfile", nodes, "--format", "json").output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("hostfile", "good", "bad"),
+        ("hostfile", "good", "--torsets", "bad", "--guids", "good"),
+        ("hostfile", "good", "--torsets", "good", "--guids", "bad"),
+        ("launch", "torchrun", "--nodes", "bad", "train.py"),
+    ],
+)
+def test_a_file_that_is_no_text_is_named(cli: Cli, tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    write(tmp_path / "good", "10.0.0.1\n")
+    (tmp_path / "bad").write_bytes(b"\xff\xfe")
+    ran = cli(*(tmp_path / one if one in ("good", "bad") else one for one in arguments))
+    assert ran.code == 2
+    assert f"{tmp_path / 'bad'}: this is no text in UTF-8 (invalid start byte at byte 0)" in ran.said

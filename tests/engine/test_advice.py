@@ -43,7 +43,11 @@ HERE = MakeCommands("dev", Path())
             "Set it with `pulumi config set aws:region us-west-2` or",
             "Set it with `aws:region: us-west-2` under `config:` of Pulumi.dev.yaml or",
         ),
-        ("with `pulumi config set --secret bgpKey` and", "with `pulumi config set --secret bgpKey` and"),
+        (
+            "with its service key (`pulumi stack output --show-secrets`)",
+            "with its service key (`make outputs ARGS=--show-secrets`)",
+        ),
+        ("with `pulumi config set --secret p:bgpKey` and", "with `pulumi config set --secret p:bgpKey` and"),
         ("aws:ec2:Vpc {braces} `pulumi`", "aws:ec2:Vpc {braces} `pulumi`"),
     ],
 )
@@ -62,4 +66,4 @@ def test_the_command_names_the_stack_and_the_project_and_can_be_pasted() -> None
 def test_every_target_that_is_advised_is_in_the_makefile() -> None:
     makefile = (Path(__file__).parents[2] / "Makefile").read_text()
     targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
-    assert {"cancel", "preview", "up", "destroy", "refresh", "stack"} <= targets
+    assert {"cancel", "preview", "up", "destroy", "refresh", "stack", "outputs"} <= targets

@@ -167,6 +167,8 @@ def test_a_project_file_that_cannot_be_read_is_said(
         (tmp_path / "Pulumi.yaml").write_text(project_file)
     assert main(["preview", "--project", str(tmp_path)]) == 2
     assert said in capsys.readouterr().err
+    if project_file is None:
+        assert [each.name for each in tmp_path.iterdir()] == ["Pulumi.dev.yaml"]
 
 
 def test_a_file_that_cannot_be_opened_is_said_in_one_line(

@@ -73,6 +73,18 @@ def test_a_list_that_was_written_is_read_back() -> None:
             "line 1: '10.0.0.1 gpus=8': write `ADDRESS slots=8 cloud=aws`; line 2: ",
         ),
         ("10.0.0.1\n10.0.0.1\n", "10.0.0.1 stands twice"),
+        ("n[1-3] name=x slots=8\n", "x stands twice"),
+        (
+            "n1 name=a,b\n",
+            "line 1: name 'a,b' is no name of one node; write letters, digits, `.`, `-` and `_`",
+        ),
+        ("n1 name=x[1-2]\n", "line 1: name 'x[1-2]' is no name of one node"),
+        (
+            '[{"address": "n1", "name": "a b\\nSwitchName=evil"}]',
+            "entry 1: name 'a b\\nSwitchName=evil' is no name",
+        ),
+        ('[{"address": "n1", "name": "1²"}]', "entry 1: name '1²' is no name of one node"),
+        ('[{"address": "n1", "name": "x"}, {"address": "n2", "name": "x"}]', "x stands twice"),
         ("[{}]", "not a list of nodes as `gpu-fabric hostfile --format json` writes it"),
         ('[{"adress": "x"}]', "not a list of nodes"),
         ("[1]", "not a list of nodes"),

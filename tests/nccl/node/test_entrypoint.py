@@ -345,10 +345,22 @@ def test_missing_files_are_an_error_of_their_own(node: Node) -> None:
 
 
 def test_the_jobs_own_nccl_conf_file_is_used_in_place_of_ours(node: Node) -> None:
-    ran = node.install("p5.48xlarge").with_efa(32).run(job={"NCCL_CONF_FILE": "/job/nccl.conf"})
-    assert ran.environment["NCCL_CONF_FILE"] == "/job/nccl.conf"
+    theirs = node.root / "nccl.conf"
+    theirs.write_text("NCCL_DEBUG=INFO\n")
+    ran = node.install("p5.48xlarge").with_efa(32).run(job={"NCCL_CONF_FILE": str(theirs)})
+    assert ran.environment["NCCL_CONF_FILE"] == str(theirs)
     assert "NCCL_DEBUG" not in ran.environment, "a variable in the process would win over the job's own file"
-    assert "the job's NCCL_CONF_FILE is /job/nccl.conf" in ran.said
+    assert f"the job's NCCL_CONF_FILE is {theirs}" in ran.said
+
+
+@pytest.mark.parametrize("name", ["NCCL_CONF_FILE", "NCCL_TOPO_FILE"])
+def test_a_file_of_the_jobs_that_is_not_there_stops_it(node: Node, name: str) -> None:
+    ran = node.install("p5.48xlarge").with_efa(32).run(job={name: "/no/such/file"})
+    assert ran.code == CONFIG
+    assert (
+        f"{name}=/no/such/file cannot be read. Mount it into the container, or unset the variable."
+        in ran.said
+    )
 
 
 def test_an_image_for_both_clouds_takes_the_files_of_the_fabric_it_finds(node: Node) -> None:
