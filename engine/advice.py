@@ -26,6 +26,7 @@ _IN_MAKE: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"`pulumi stack rm \S+ --yes --force`"), "`{make:stack} ARGS='rm --yes --force'`"),
     (re.compile(r"`pulumi stack rm --force`"), "`{make:stack} ARGS='rm --yes --force'`"),
     (re.compile(r"`pulumi stack rm(?: [^\s`]+)?`"), "`{make:stack} ARGS='rm --yes'`"),
+    (re.compile(r"`pulumi stack output --show-secrets`"), "`{make:outputs} ARGS=--show-secrets`"),
     # A secret is set in the user's own backend, which a simulated run does not know: that advice stays.
     (
         re.compile(r"(?:using the command )?`pulumi config set (?P<key>[^\s`-][^\s`]*) (?P<value>[^`]+)`"),
