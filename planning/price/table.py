@@ -223,5 +223,10 @@ def prices_in_force(own: Path | None = None) -> PriceTable:
 
     `own`: by default the file that `$GPU_FABRIC_PRICES` names, if it names one. Raises `PlanningError`.
     """
-    named = os.environ.get(OWN_PRICES)
-    return load_table(cache=cache_path(), own=own or (Path(named) if named else None))
+    table, named = load_table(cache=cache_path(), own=own), os.environ.get(OWN_PRICES)
+    if own is not None or not named:
+        return table
+    try:
+        return table.over(prices_from_json(text_of(Path(named), "a price file"), named))
+    except PlanningError as error:
+        raise PlanningError([f"{OWN_PRICES}: {problem}" for problem in error.problems]) from None

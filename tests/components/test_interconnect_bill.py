@@ -235,7 +235,7 @@ def test_a_price_file_that_cannot_be_read_is_a_message_at_preview(
     settings = stack("equinix")
     assert settings.interconnect is not None
     assert settings.ends is not None
-    with pytest.raises(pulumi.RunError, match=r"none\.json: cannot be read"):
+    with pytest.raises(pulumi.RunError, match=r"GPU_FABRIC_PRICES: .*none\.json: cannot be read"):
         link_numbers(settings.interconnect, settings.ends)
-    with pytest.raises(pulumi.RunError, match=r"none\.json: cannot be read"):
+    with pytest.raises(pulumi.RunError, match=r"GPU_FABRIC_PRICES: .*none\.json: cannot be read"):
         fabric_report(settings)
