@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
-from gpu_fabric.components.problems import Problem, raise_if_any
+from gpu_fabric.components.problems import InvalidInputError, Problem, problem_of_text, raise_if_any
 from gpu_fabric.components.settings import Settings, read
 from gpu_fabric.components.sizes import read_sizes
 from gpu_fabric.components.surroundings import NO_REGION, OtherCloud, Surroundings
+from gpu_fabric.planning.errors import PlanningError
 from gpu_fabric.planning.spec import FabricSpec, TrainingSpec, fabric_spec
 
 if TYPE_CHECKING:
@@ -114,13 +115,17 @@ def read_fabric(
             # The link adds to what a node is given at its start, which has a limit.
             problems += _read_aws(sections.aws, around_aws)[1] + _read_azure(sections.azure, around_azure)[1]
     raise_if_any("the stack file", problems)
-    spec = fabric_spec(
-        {**given, "training": given.get("training") or {}},
-        aws_region=aws_region,
-        azure_location=azure_location,
-        name=name,
-        sizes=sizes,
-    )
+    try:
+        spec = fabric_spec(
+            {**given, "training": given.get("training") or {}},
+            aws_region=aws_region,
+            azure_location=azure_location,
+            name=name,
+            sizes=sizes,
+        )
+    except PlanningError as error:
+        # What the components take and the planner does not.
+        raise InvalidInputError("the stack file", [*map(problem_of_text, error.problems)]) from error
     return FabricSettings(
         aws=aws,
         azure=azure,

@@ -9,6 +9,9 @@ import pulumi
 
 Found = TypeVar("Found")
 
+CANCELED = "context canceled"
+"""The engine's words where it stops what is under way, because something else failed or a person asked for it."""
+
 
 def looked_up(ask: Callable[[], Found], *, where: str, what: str, remedy: str) -> Found:
     """What `ask` finds, which waits for its answer. Raises RunError where it finds nothing.
@@ -19,4 +22,8 @@ def looked_up(ask: Callable[[], Found], *, where: str, what: str, remedy: str) -
     try:
         return ask()
     except Exception as failure:  # the engine gives what the provider said this type and no other
+        if CANCELED in str(failure):
+            raise pulumi.RunError(
+                f"{where}: {what} was not looked up: the run ended before, for a reason that stands beside this"
+            ) from failure
         raise pulumi.RunError(f"{where}: {what} could not be looked up ({failure}); {remedy}") from failure

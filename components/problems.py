@@ -53,6 +53,13 @@ class Problem:
         return without_secrets(f"{place}{self.what}; {self.remedy}")
 
 
+def problem_of_text(text: str) -> Problem:
+    """A sentence of another part, `place: what; remedy`, as a problem."""
+    place, _, rest = text.partition(": ")
+    what, _, remedy = rest.partition("; ")
+    return Problem((place,) if place else (), what, remedy or "mend the value")
+
+
 def render_path(path: Path) -> str:
     """`fabric.aws.bootstrap.before[1]`."""
     text = ""

@@ -427,11 +427,20 @@ _REGION = re.compile(r"[a-z]+(?:-[a-z]+)+-\d+")
 """The region at the start of a zone's name: us-east-1a, and us-west-2-lax-1a of a local zone."""
 
 
+def _without_empty(value: Any, depth: int = 3) -> Any:
+    """`value` without the keys that have nothing behind them, as deep as a section goes: YAML may loop."""
+    if not isinstance(value, Mapping) or not depth:
+        return value
+    return {key: _without_empty(inner, depth - 1) for key, inner in value.items() if inner is not None}
+
+
 def _with_regions(
     data: Mapping[Any, Any], aws_region: str | None, azure_location: str | None
 ) -> tuple[dict[str, Any], list[str]]:
     """The sections with their regions filled in, and what does not agree."""
-    document = {key: data[key] for key in SECTIONS if key in data and data[key] is not None}
+    given = {key: data[key] for key in SECTIONS if data.get(key) is not None}
+    # A model of training has keys whose emptiness is a mistake; elsewhere it is as if the key were not there.
+    document = {key: value if key == "training" else _without_empty(value) for key, value in given.items()}
     problems = []
     for cloud, region in (("aws", aws_region), ("azure", azure_location)):
         section = document.get(cloud)

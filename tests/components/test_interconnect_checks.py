@@ -12,6 +12,8 @@ from pulumi.runtime.config import set_all_config
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
+from gpu_fabric.components.aws.settings import AwsClusterSettings
+from gpu_fabric.components.azure.settings import AzureClusterSettings
 from gpu_fabric.components.config import FabricSettings, read_fabric
 from gpu_fabric.components.interconnect.checks.ids import SHAPES
 from gpu_fabric.components.interconnect.derived import exchange_of
@@ -27,6 +29,7 @@ from gpu_fabric.components.interconnect.settings import (
 )
 from gpu_fabric.components.problems import InvalidInputError
 from gpu_fabric.components.settings import leaf_types
+from gpu_fabric.planning.errors import PlanningError
 from gpu_fabric.planning.regions import region_pairs
 from tests.components.recorder import record
 
@@ -414,6 +417,59 @@ def test_a_key_of_the_projects_own_namespace_is_not_read_and_the_one_that_is_is_
         "bgpKeyFrom: `gpu-fabric:` is added to what stands here: gpu-fabric:otherKey is set; write otherKey",
         "bgpKeyFrom: this stack has no value under `gpu-fabric:` with the name that stands here; give a name, such as "
         "bgpKey, and set it with `pulumi config set --secret gpu-fabric:bgpKey`; a key itself never stands in the file",
+    ]
+
+
+def _may_be_empty(model: type[BaseModel], path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Paths of the keys that may have nothing behind them."""
+    for name, field in model.model_fields.items():
+        here = (*path, to_camel(name))
+        below = [one for one in leaf_types(field.annotation) if issubclass(one, BaseModel)]
+        if type(None) in leaf_types(field.annotation):
+            yield here
+        if len(below) == 1:
+            yield from _may_be_empty(below[0], here)
+
+
+EMPTY = {
+    "aws": [*_may_be_empty(AwsClusterSettings)],
+    "azure": [*_may_be_empty(AzureClusterSettings)],
+    "interconnect": [*_may_be_empty(InterconnectSettings)],
+}
+
+
+@pytest.mark.parametrize("section", EMPTY)
+def test_a_key_that_may_be_left_out_may_have_nothing_behind_it_for_the_planner_too(section: str) -> None:
+    """Each alone, beside what is given: a value that was commented out."""
+    assert EMPTY[section]
+    for path in EMPTY[section]:
+        fabric: dict[str, Any] = {"aws": {**AWS}, "azure": {**AZURE}, "interconnect": {**LINK}}
+        *before, last = path
+        here = fabric[section]
+        for part in before:
+            here[part] = {**here.get(part, {})}
+            here = here[part]
+        if last in here or path[0] == "otherCloud":
+            continue
+        here[last] = None
+        try:
+            read_fabric(fabric, aws_region="us-east-1", azure_location="eastus")
+        except InvalidInputError as refused:
+            raise AssertionError(f"{section}.{'.'.join(path)}: {refused}") from refused
+
+
+def test_what_only_the_planner_refuses_is_a_problem_of_the_stack_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PlanningError(["fabric.aws.nodes: 7 is odd: it is not even; give 8", "fabric.azure: no"])
+
+    monkeypatch.setattr("gpu_fabric.components.config.fabric_spec", refuse)
+    with pytest.raises(InvalidInputError) as refused:
+        read_fabric({"aws": AWS}, aws_region="us-east-1")
+    assert [str(one) for one in refused.value.problems] == [
+        "fabric.aws.nodes: 7 is odd: it is not even; give 8",
+        "fabric.azure: no; mend the value",
     ]
 
 

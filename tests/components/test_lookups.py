@@ -170,3 +170,12 @@ def test_every_look_up_of_the_components_is_among_these() -> None:
                 if first in sdks and node.func.attr.startswith("get_"):
                     called.add(node.func.attr)
     assert called == {case.function for case in CASES.values()}
+
+
+def test_a_look_up_that_the_engine_stopped_asks_for_no_remedy_of_its_own() -> None:
+    with pytest.raises(pulumi.RunError) as refused:
+        _recorded(CASES["profile of Equinix"], "context canceled")
+    assert str(refused.value) == (
+        "interconnect.equinix: the service profile 'Azure ExpressRoute' was not looked up: the run ended before, for a "
+        "reason that stands beside this"
+    )
