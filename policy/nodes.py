@@ -272,10 +272,9 @@ def _tells_all(resource: Resource, kind: Kind) -> bool:
     interfaces = at(resource.props, kind.interfaces) if kind.interfaces else []
     if any(isinstance(each, Mapping) and each.get("networkInterfaceId") is not None for each in interfaces):
         return False
-    # A primary interface with a known id may be one that EC2 made: every instance has one after `up`.
     primary = at(resource.props, kind.primary) if kind.primary else []
     return not any(
-        look(each, "networkInterfaceId") is UNKNOWN for each in primary if isinstance(each, Mapping)
+        isinstance(each, Mapping) and each.get("networkInterfaceId") is not None for each in primary
     )
 
 

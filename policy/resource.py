@@ -14,7 +14,7 @@ from gpu_fabric.policy.values import at
 #: (pulumi-azure-native, provider_parameterize.go).
 _API_VERSION = re.compile(r"^azure-native(?:_\w+)?:(\w+)(?:/v\w+)?:")
 #: Properties by which a resource is named, beside its id.
-_NAMES = ("id", "name", "arn", "placementGroupId")
+NAMES = ("id", "name", "arn", "placementGroupId")
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Resource:
     @cached_property
     def names(self) -> frozenset[str]:
         """Every text by which another resource may name this one."""
-        given = [self.id, *(value for key in _NAMES for value in at(self.props, key))]
+        given = [self.id, *(value for key in NAMES for value in at(self.props, key))]
         return frozenset(value for value in given if isinstance(value, str) and value)
 
 

@@ -17,6 +17,7 @@ from pulumi_policy import (
     EnforcementLevel,
     Policy,
     PolicyConfigSchema,
+    PolicyResource,
     ReportViolation,
     ResourceValidationArgs,
     ResourceValidationPolicy,
@@ -25,7 +26,8 @@ from pulumi_policy import (
 )
 from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
 
-from gpu_fabric.policy.resource import Resource
+from gpu_fabric.policy.kinds import KINDS
+from gpu_fabric.policy.resource import NAMES, Resource
 from gpu_fabric.policy.values import UNKNOWN, plain
 
 DOCS = "docs/policy.md"
@@ -122,13 +124,7 @@ def resources_of(args: StackValidationArgs) -> list[Resource]:
     """What Pulumi hands to a rule over the whole stack."""
     found = []
     for each in args.resources:
-        # The engine hands over outputs. What no input of the program leads to and is not known is computed by the
-        # provider: the program does not set it.
-        props = {
-            name: value
-            for name, value in plain(each.props).items()
-            if value is not UNKNOWN or each.property_dependencies.get(name)
-        }
+        props = _set_by_the_program(each)
         given = props.get("id")
         found.append(
             Resource(
@@ -146,6 +142,26 @@ def resources_of(args: StackValidationArgs) -> list[Resource]:
     return found
 
 
+#: Resource → its inputs, as this run handed them to the rules over one resource, which it asks before those over all.
+INPUTS: dict[str, frozenset[str]] = {}
+
+
+def _set_by_the_program(resource: PolicyResource) -> dict[str, Any]:
+    """The engine hands over outputs. What no input leads to and is not known is computed by the provider.
+
+    Of a machine the inputs alone count: after `up` its outputs say what EC2 filled in, and its template may say more.
+    """
+    props, inputs = plain(resource.props), INPUTS.get(resource.urn)
+    kind = Resource(resource.resource_type, resource.name, resource.urn, props).kind
+    if inputs is not None and kind in KINDS:
+        props = {name: value for name, value in props.items() if name in inputs or name in NAMES}
+    return {
+        name: value
+        for name, value in props.items()
+        if value is not UNKNOWN or resource.property_dependencies.get(name)
+    }
+
+
 def policies_of(rule: Rule) -> list[Policy]:
     """The rule as pulumi-policy takes it: one policy for each resource alone, one of the same name for the stack."""
     common: dict[str, Any] = {
@@ -160,6 +176,7 @@ def policies_of(rule: Rule) -> list[Policy]:
         check = rule.check
 
         def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+            INPUTS[args.urn] = frozenset(args.props)
             _report(rule, check(resource_of(args), rule.settings(args.get_config())), report)
 
         found.append(ResourceValidationPolicy(validate=validate, **common))

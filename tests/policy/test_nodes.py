@@ -285,6 +285,20 @@ def test_a_primary_interface_of_its_own_is_the_first_one(id_: object) -> None:
     assert violations("interface-layout", RULED, interface, machine) == []
 
 
+def test_a_primary_interface_that_is_none_of_the_fabric_is_refused_before_and_after_it_is_made() -> None:
+    for id_ in (UNKNOWN, "eni-1"):
+        interface = resource(INTERFACE, "plain", id_="eni-1")
+        machine = resource(
+            INSTANCE,
+            "machine",
+            refs={"primaryNetworkInterface": "plain"},
+            instanceType="p5.4xlarge",
+            primaryNetworkInterface={"networkInterfaceId": id_},
+        )
+        (message,) = violations("interface-layout", interface, machine)
+        assert message.startswith("machine (p5.4xlarge) has no EFA interface")
+
+
 def test_a_primary_interface_outside_the_stack_is_undecided_and_said_once() -> None:
     machine = resource(
         INSTANCE,

@@ -56,8 +56,19 @@ def test_a_rule_that_fails_by_itself_says_so_and_stops_no_other() -> None:
     )
 
 
-def test_what_a_provider_computes_is_not_set_and_what_a_program_leads_to_is_unknown() -> None:
-    given = {"ingress": UNKNOWN_STRING_VALUE, "userData": UNKNOWN_STRING_VALUE, "instanceType": "p5.48xlarge"}
+def test_what_a_provider_computes_is_not_set_and_what_a_program_leads_to_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = {
+        "ingress": UNKNOWN_STRING_VALUE,
+        "userData": UNKNOWN_STRING_VALUE,
+        "instanceType": "p5.48xlarge",
+        # What EC2 fills in after `up`, also where the machine's template says otherwise.
+        "metadataOptions": {"httpTokens": "optional"},
+        "rootBlockDevice": {"encrypted": False},
+        "primaryNetworkInterface": {"networkInterfaceId": "eni-1"},
+        "id": "i-1",
+    }
     source = PolicyResource("a:b:C", unknown_checking_proxy({}), "urn:c", "c", OPTIONS, None, None, [], {})
     one = PolicyResource(
         "aws:ec2/instance:Instance",
@@ -70,8 +81,10 @@ def test_what_a_provider_computes_is_not_set_and_what_a_program_leads_to_is_unkn
         [],
         {"userData": [source]},
     )
+    monkeypatch.setattr(rule_module, "INPUTS", {"urn:one": frozenset({"userData", "instanceType"})})
     (found,) = resources_of(StackValidationArgs([one], None))
-    assert found.props == {"userData": UNKNOWN, "instanceType": "p5.48xlarge"}
+    assert found.props == {"userData": UNKNOWN, "instanceType": "p5.48xlarge", "id": "i-1"}
+    assert found.id == "i-1"
 
 
 def test_the_address_is_a_page_in_a_checkout_and_a_command_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:

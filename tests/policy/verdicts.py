@@ -21,6 +21,7 @@ from pulumi_policy.policy import PolicyCustomTimeouts
 from pulumi_policy.proxy import UnknownValueError, unknown_checking_proxy
 
 from gpu_fabric.policy.pack import policies
+from gpu_fabric.policy.rule import INPUTS
 from tests.components.recorder import Declared, Recording, record
 
 PROGRAMS = Path(__file__).parents[2] / "policy" / "programs"
@@ -60,6 +61,7 @@ def ask(
 ) -> Verdict:
     """What the rule says; `hide` are values that a preview would not know."""
     verdict = Verdict()
+    INPUTS.clear()  # of another run
 
     def props(each: Declared) -> Any:
         return unknown_checking_proxy(_hidden(each.inputs, hide))
