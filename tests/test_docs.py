@@ -86,3 +86,15 @@ def test_every_configuration_key_that_a_person_is_told_to_set_has_its_namespace(
     ]
     assert {key for _, key in commands} >= {"gpu-fabric:bgpKey", "gpu-fabric:{name}", "{project.name}:{name}"}
     assert [(path, key) for path, key in commands if ":" not in key] == []
+
+
+def test_every_page_that_installs_the_package_says_from_where() -> None:
+    """It is on no public index, where the name is anybody's to take. An extra of what is installed needs none."""
+    bare = [
+        (str(page.relative_to(ROOT)), line)
+        for page in PAGES
+        for line in page.read_text().splitlines()
+        if re.search(r"^(?:\$ |RUN )?.*pip install \S*gpu-fabric(?!\S* @ )", line)
+    ]
+    assert [page for page, line in bare if line.startswith("$ ")] == []
+    assert {page for page, _ in bare} == {"docs/cli.md", "docs/library.md"}

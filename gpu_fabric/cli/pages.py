@@ -18,7 +18,8 @@ _INTRODUCTION = """\
 
 <!-- Written by `python -m gpu_fabric.cli.pages` from the commands themselves. Change those. -->
 
-`pip install gpu-fabric` brings the command `gpu-fabric`. It needs no cloud SDK, no Pulumi and no account.
+The package brings the command `gpu-fabric` ([how to install it](library.md)). It needs no cloud SDK, no
+Pulumi and no account.
 
 Every command has `--json`, where it stands alone or in its parts (`preflight node --json`, `launch torchrun --json`).
 Exit codes: 0 fine; 1 `lint` found an error, `topology --compare` a difference, or `plan` no layout that fits or a stack
