@@ -186,6 +186,8 @@ def _read_azure(given: Any, around: Surroundings) -> tuple[AzureClusterSettings 
 
 def read_stack() -> FabricSettings:
     """The running stack's settings. Raises InvalidInputError."""
+    # A price file that cannot be read is said now, and not when half of the stack is declared.
+    stack_prices()
     text = pulumi.Config("gpu-fabric").get(ROOT)
     if text in (None, "", "null"):
         raise_if_any(

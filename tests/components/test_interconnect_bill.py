@@ -10,7 +10,7 @@ import pulumi
 import pytest
 from pulumi.runtime.config import set_all_config
 
-from gpu_fabric.components.config import FabricSettings, read_fabric
+from gpu_fabric.components.config import FabricSettings, read_fabric, read_stack
 from gpu_fabric.components.interconnect.billing import link_parts
 from gpu_fabric.components.interconnect.numbers import link_numbers
 from gpu_fabric.components.report import fabric_report
@@ -239,3 +239,6 @@ def test_a_price_file_that_cannot_be_read_is_a_message_at_preview(
         link_numbers(settings.interconnect, settings.ends)
     with pytest.raises(pulumi.RunError, match=r"GPU_FABRIC_PRICES: .*none\.json: cannot be read"):
         fabric_report(settings)
+    # Before anything is declared.
+    with pytest.raises(pulumi.RunError, match=r"GPU_FABRIC_PRICES: .*none\.json: cannot be read"):
+        read_stack()
