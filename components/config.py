@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
+from gpu_fabric.components.prices import stack_prices
 from gpu_fabric.components.problems import InvalidInputError, Problem, problem_of_text, raise_if_any
 from gpu_fabric.components.settings import Settings, read
 from gpu_fabric.components.sizes import read_sizes
