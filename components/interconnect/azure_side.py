@@ -23,7 +23,12 @@ from gpu_fabric.components.interconnect.changes import Ordered, refuse_before_up
 from gpu_fabric.components.interconnect.derived import PROVIDERS
 from gpu_fabric.components.interconnect.gateway import ChosenGateway
 from gpu_fabric.components.interconnect.limits import GATEWAY_SUBNET
-from gpu_fabric.components.interconnect.names import CircuitPlace, circuit_place, in_nodes_group
+from gpu_fabric.components.interconnect.names import (
+    CircuitPlace,
+    circuit_place,
+    in_nodes_group,
+    subscription_of,
+)
 from gpu_fabric.components.interconnect.partner import standing_on
 from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Tier
 from gpu_fabric.components.lookups import looked_up
@@ -168,13 +173,21 @@ class AzureLinkEnd(pulumi.ComponentResource):
 
     def _look_up(self) -> network.GetExpressRouteCircuitResult:
         """The adopted circuit, which needs a login at preview. Raises RunError."""
-        return looked_up(
+        found = looked_up(
             lambda: _ask(self._place, self),
             where="interconnect.circuit.id",
             what=str(self._place),
             remedy="log in, and give the id of a circuit of the login's subscription that it may read (`az network "
             "express-route show --query id`), or drop the key for a new circuit",
         )
+        wanted, asked = subscription_of(self._settings.circuit.id), subscription_of(found.id)
+        if wanted is not None and asked is not None and wanted != asked:
+            raise pulumi.RunError(
+                f"interconnect.circuit.id: names a circuit of subscription {wanted}, and this stack's login works in "
+                f"{asked}, which has one of the same name. A circuit of another subscription needs an authorization, "
+                "which this release does not take; run the stack in that subscription, or give a circuit of its own"
+            )
+        return found
 
     def _create_circuit(
         self, sku: tuple[Tier, Family], provider: str, peering_location: str

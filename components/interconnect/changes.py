@@ -13,7 +13,8 @@ from typing import Any
 import pulumi
 
 from gpu_fabric.components.changes import at
-from gpu_fabric.components.interconnect.settings import Family
+from gpu_fabric.components.interconnect.names import CircuitPlace, circuit_place
+from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings
 from gpu_fabric.components.problems import Problem, raise_if_any
 
 ANEW = (
@@ -69,6 +70,29 @@ def refusals(before: Ordered, after: Ordered) -> Iterator[Problem]:
     ):
         if now.casefold() != wanted.casefold():
             yield Problem(path, f"the {what} of a circuit is for life: {now}, not {wanted}", ANEW)
+
+
+def own_circuit(settings: InterconnectSettings, own: CircuitPlace) -> Iterator[Problem]:
+    """An adopted circuit that is the one that the stack makes itself."""
+    if settings.circuit.id is None:
+        return
+    given = circuit_place("", settings.circuit.id)
+    if (given.group.casefold(), given.name.casefold()) == (own.group.casefold(), own.name.casefold()):
+        yield Problem(
+            ("interconnect", "circuit", "id"),
+            "is the circuit that this stack makes itself",
+            "drop the key: without it the stack keeps its circuit",
+        )
+
+
+def still_held(own: CircuitPlace, state: str) -> Problem:
+    """The stack's own circuit, in place of which another is to be adopted while a provider holds it."""
+    return Problem(
+        ("interconnect", "circuit", "id"),
+        f"this stack has {own}, which is {state}: Azure deletes none that its provider holds",
+        "drop the key and keep it; or drop `provisioned` too and run `up`, have your partner release that circuit, and "
+        "then give the other one's id",
+    )
 
 
 def refuse_before_update(name: str) -> pulumi.ResourceHookBinding:

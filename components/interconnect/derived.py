@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from ipaddress import IPv4Network
 
 from gpu_fabric.components.interconnect.addresses import DEFAULT_LINK, LinkPlan, link_plan
@@ -23,7 +24,16 @@ PROVIDERS: Mapping[Partner, str] = {Partner.EQUINIX: "Equinix", Partner.MEGAPORT
 
 
 def exchange_of(settings: InterconnectSettings, ends: KnownEnds) -> Exchange | None:
-    """The location that the user named or that is near both regions; None where there is none."""
+    """The location that the user named or that is near both regions; None where there is none.
+
+    Its metro is the user's where there is one (`equinix.metro`).
+    """
+    found = _exchange_of(settings, ends)
+    metro = settings.equinix.metro
+    return found if found is None or metro is None else replace(found, metro=metro)
+
+
+def _exchange_of(settings: InterconnectSettings, ends: KnownEnds) -> Exchange | None:
     if settings.exchange is not None:
         known = exchange_named(settings.exchange)
         if known is not None:

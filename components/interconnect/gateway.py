@@ -84,6 +84,10 @@ def tiers_that_reach(exchange: Exchange, azure: str, bandwidth_mbps: int) -> tup
 
 def circuit_sku(settings: InterconnectSettings, exchange: Exchange, azure: str) -> tuple[Tier, Family]:
     """Tier and family, as the user chose or by rule; Local is sold as unlimited only."""
-    tier = settings.circuit.tier or tiers_that_reach(exchange, azure, settings.bandwidth_mbps)[0]
-    family = Family.UNLIMITED if tier is Tier.LOCAL else settings.circuit.family or Family.METERED
+    wanted = settings.circuit
+    tiers = tiers_that_reach(exchange, azure, settings.bandwidth_mbps)
+    if wanted.family is Family.METERED:
+        tiers = tuple(one for one in tiers if one is not Tier.LOCAL)
+    tier = wanted.tier or tiers[0]
+    family = Family.UNLIMITED if tier is Tier.LOCAL else wanted.family or Family.METERED
     return tier, family

@@ -23,7 +23,7 @@ from gpu_fabric.components.interconnect.azure_side import (
     CircuitNow,
     circuit_now,
 )
-from gpu_fabric.components.interconnect.changes import Ordered, refusals
+from gpu_fabric.components.interconnect.changes import Ordered, own_circuit, refusals, still_held
 from gpu_fabric.components.interconnect.checks import check
 from gpu_fabric.components.interconnect.communicators import communicators
 from gpu_fabric.components.interconnect.derived import (
@@ -156,6 +156,11 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
         provider = PROVIDERS.get(settings.partner, settings.manual.provider)
         peering_location = exchange.location if exchange is not None else ""
         sku = None if native or exchange is None else circuit_sku(settings, exchange, ends.azure.location)
+        own = circuit_place(name, None)
+        raise_if_any(name, own_circuit(settings, own))
+        if settings.partner is Partner.MANUAL and settings.circuit.id is not None:
+            there = circuit_now(own, self)
+            raise_if_any(name, [still_held(own, there.state)] if there.held else [])
         now = None
         if settings.partner is Partner.MANUAL and settings.provisioned and sku is not None:
             now = circuit_now(circuit_place(name, settings.circuit.id), self)

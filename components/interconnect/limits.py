@@ -28,6 +28,7 @@ RESERVED_ASNS: Mapping[range, str] = {
     range(64_496, 64_512): "for documentation, RFC 5398",
     range(65_515, 65_521): "reserved by Azure for its gateways",
     range(65_535, 65_552): "reserved, RFC 7300 and RFC 5398",
+    range(65_552, 131_072): "reserved by IANA",
     range(4_294_967_295, 4_294_967_296): "reserved by RFC 7300",
 }
 """What neither the partner's routers nor the Amazon side may have. azure docs, expressroute/expressroute-routing.md;
@@ -97,8 +98,9 @@ FAST_PATH_SCALE_UNITS = 10
 PRIVATE_BLOCKS = tuple(IPv4Network(block) for block in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 """RFC 1918."""
 
-EQUINIX_NAME_CHARACTERS = 24
-"""Names of connections and routers. equinix, fabric connection."""
+EQUINIX_NAME_CHARACTERS = 23
+"""Names of connections and routers. equinix, fabric connection, has 24; the API's refusal EQ-3142539 says "less than 24
+character", so the smaller number is kept to."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,15 @@ SLA: Mapping[str, str] = {
     "circuit": (
         "Two connections, two cloud routers, both ports of one circuit: ExpressRoute's SLA applies to the Azure side. "
         "Direct Connect counts two connections at one location as a single one (95 %); 99.9 % needs two locations "
-        "(Direct Connect SLA), which is a second interconnect."
+        "(Direct Connect SLA), and this component lays out one."
     ),
 }
 """What the redundancy that was chosen is worth."""
+
+MOST_TAGS = 46
+TAG_NAME_CHARACTERS, TAG_VALUE_CHARACTERS = 128, 256
+"""What AWS and Azure both take: 50 tags, of which ours are four; names of 128 (AWS; Azure 512), values of 256. EC2 User
+Guide, Using_Tags.html; azure docs, azure-resource-manager/management/tag-resources.md."""
+
+UNUSABLE_ON_LINK = {IPv4Network("0.0.0.0/8"): "this network", IPv4Network("240.0.0.0/4"): "future use"}
+"""Reserved by IANA, "IANA IPv4 Special-Purpose Address Registry"."""

@@ -58,6 +58,12 @@ def circuit_place(name: str, adopted_id: str | None) -> CircuitPlace:
     return CircuitPlace(parts[4], parts[-1])
 
 
+def subscription_of(id_: str | None) -> str | None:
+    """The subscription in a resource id, in small letters; None where there is none."""
+    found = re.match(r"/subscriptions/([^/]+)/", id_ or "", re.IGNORECASE)
+    return None if found is None else found[1].casefold()
+
+
 def in_nodes_group(name: str, role: str) -> str:
     """The name of something in the resource group of the nodes' network, which may be anybody's.
 

@@ -41,6 +41,12 @@ def notes(settings: InterconnectSettings, ends: KnownEnds, exchange: Exchange | 
             "circuit.id: the link makes a private peering on this circuit, which may have none yet. Its rate, tier and "
             "location are what the stack file says; they are not looked at."
         )
+    vlans = settings.manual.vlans
+    for vlan in sorted({one for one in vlans if vlans.count(one) > 1}):
+        yield (
+            f"manual.vlans: {vlan} stands here twice. A VLAN belongs to its connection, so both may have it; see that "
+            "your partner gave it to both."
+        )
     yield from _gateway(settings, ends)
     yield from _public(settings, ends)
     if exchange is not None and far_from_aws(exchange, ends.aws.region):

@@ -103,7 +103,8 @@ class Circuit(Settings):
     """Resource id of an existing circuit without a private peering, used instead of a new one. The other keys then say
     what it is, for the numbers."""
     tier: Tier | None = None
-    """Without it: the cheapest that reaches the region (Local from 1 Gb/s on, then Standard, then Premium)."""
+    """Without it: the cheapest that reaches the region and has the family (Local from 1 Gb/s on, unlimited only; then
+    Standard, then Premium)."""
     family: Family | None = None
     """Without it: metered; Local is always unlimited."""
 

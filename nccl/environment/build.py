@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from collections.abc import Mapping
@@ -98,8 +99,8 @@ def situation_of(
         )
     if link_mbps is not None and role is not Role.STAGE_BOUNDARY:
         problems.append(f"link_mbps: the role {role.value} crosses no link; leave it out")
-    elif link_mbps is not None and not link_mbps > 0:
-        problems.append(f"link_mbps: {link_mbps:g} is not above 0; give 10^6 bit/s, such as 10000")
+    elif link_mbps is not None and not 0 < link_mbps < math.inf:
+        problems.append(f"link_mbps: {link_mbps:g} is no bandwidth; give 10^6 bit/s, such as 10000")
     if problems:
         raise EnvironmentInputError(problems)
     if topology_file is None:

@@ -69,10 +69,10 @@ def flows_of(link_mbps: float) -> Flows:
     """The settings for a link of so many 10^6 bit/s.
 
     The number is a power of two, so that threads and NCCL's chunks divide evenly over the sockets. Raises ValueError
-    for a bandwidth that is not above 0.
+    for a bandwidth that is not above 0 or has no end.
     """
-    if not link_mbps > 0:
-        raise ValueError(f"a link of {link_mbps:g} Mb/s carries nothing")
+    if not 0 < link_mbps < math.inf:
+        raise ValueError(f"a link of {link_mbps:g} Mb/s cannot be")
     counted = min(FLOW_LIMIT_GBPS, mathis_gbps(RTT_MS, LOSS))
     wanted = SPREAD * math.ceil(link_mbps / 1000 / counted)
     total = min(MOST_FLOWS, max(FEWEST, 2 ** math.ceil(math.log2(wanted))))

@@ -53,8 +53,8 @@ SKUS: Mapping[str, Sku] = {
     "UltraPerformance": Sku(10000, 1_000_000, 16, True),
     "ErGwScale": Sku(1000, 100_000, 16, True),
 }
-"""azure-docs expressroute-about-virtual-network-gateways.md; unverified are the circuits of ErGwScale, and whether a plain
-PUT takes ErGw1AZ, 2AZ or 3AZ to it, which scalable-gateway.md has the portal and PowerShell do."""
+"""azure-docs expressroute-about-virtual-network-gateways.md; unverified are the circuits of ErGwScale, and whether a
+plain PUT takes ErGw1AZ, 2AZ or 3AZ to it, which scalable-gateway.md has the portal and PowerShell do."""
 WITHOUT_SCALE = ("westus2", "southcentralus", "eastus2", "westeurope", "southeastasia", "japaneast")
 """Locations without ErGwScale in November 2025 (same page); there are others."""
 AREAS: Mapping[str, tuple[str, ...]] = {

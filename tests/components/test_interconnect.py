@@ -584,7 +584,7 @@ def test_what_stands_on_something_that_is_replaced_has_a_property_that_comes_fro
         CIRCUIT: ["sku", "serviceProviderProperties"],
         PEERING: ["peerASN"],
         CONNECTION: ["peer", "virtualNetworkGateway1"],
-        AZURE_GATEWAY: ["ipConfigurations", "sku"],
+        AZURE_GATEWAY: ["ipConfigurations"],
         FABRIC_CONNECTION: ["bandwidth", "aSide", "zSide", "project", "redundancy"],
         PROTOCOL: ["connectionUuid", "directIpv4"],
         "equinix:fabric/cloudRouter:CloudRouter": ["location", "project"],

@@ -14,6 +14,7 @@ from gpu_fabric.components.interconnect.checks import (
     location,
     partners,
     sessions,
+    texts,
 )
 from gpu_fabric.components.interconnect.ends import KnownEnds
 from gpu_fabric.components.interconnect.hosts import hosts
@@ -42,6 +43,9 @@ RULES: tuple[Callable[[InterconnectSettings, KnownEnds], Iterable[Problem]], ...
     partners.adopted_gateway,
     partners.phases,
     ids.ids,
+    ids.distinct,
+    texts.whole,
+    texts.tags,
     sessions.key,
     hosts,
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Network
 
 from gpu_fabric.components.aws import limits as aws_limits
 from gpu_fabric.components.azure.limits import RDMA_NETWORK, SUBNET_PREFIXES, UNUSABLE_BLOCKS
 from gpu_fabric.components.interconnect.addresses import DEFAULT_LINK, SMALLEST_LINK_BLOCK
-from gpu_fabric.components.interconnect.derived import vpc_block
+from gpu_fabric.components.interconnect.derived import planned_links, vpc_block
 from gpu_fabric.components.interconnect.ends import KnownEnds
-from gpu_fabric.components.interconnect.limits import GATEWAY_PREFIX
+from gpu_fabric.components.interconnect.limits import GATEWAY_PREFIX, UNUSABLE_ON_LINK
 from gpu_fabric.components.interconnect.settings import AwsGateway, CrossCloudSettings, InterconnectSettings
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.subnets import read_block
@@ -28,14 +29,23 @@ def on_link(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Problem
             "the AWS side's": vpc_block(settings, ends),
             "the Azure side's": ends.azure.network,
             "the RDMA network's": RDMA_NETWORK,
-        } | {f"{purpose}'s": one for one, purpose in UNUSABLE_BLOCKS.items()}
+        } | {f"{purpose}'s": one for one, purpose in (UNUSABLE_BLOCKS | UNUSABLE_ON_LINK).items()}
         for whose, other in others.items():
             if other is not None and block.overlaps(other):
                 yield Problem(
                     where,
                     f"the on-link block {block} overlaps {whose} {other}",
-                    f"give a free private block of /{SMALLEST_LINK_BLOCK} or larger, such as {DEFAULT_LINK}",
+                    f"give a free private block of /{SMALLEST_LINK_BLOCK} or larger, such as {_free(others.values())}",
                 )
+
+
+#: Offered in place of an on-link block that is taken.
+_OFFERED = (DEFAULT_LINK, IPv4Network("10.255.255.240/28"), IPv4Network("172.31.255.240/28"))
+
+
+def _free(taken: Iterable[IPv4Network | None]) -> IPv4Network:
+    known = [one for one in taken if one is not None]
+    return next((one for one in _OFFERED if not any(one.overlaps(other) for other in known)), DEFAULT_LINK)
 
 
 def gateway_subnet(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Problem]:
@@ -70,6 +80,21 @@ def gateway_subnet(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[
     for used in filter(None, (azure.nodes, *azure.taken)):
         if block.overlaps(used):
             yield Problem(where, f"{block} overlaps the subnet {used}", "give a free part of the network")
+    if azure.network is not None and azure.whole:
+        return
+    # A subnet lies in its network, which then overlaps too.
+    links = planned_links(settings)
+    others = [("the AWS side's", vpc_block(settings, ends)), ("the RDMA network's", RDMA_NETWORK)]
+    if links is not None:
+        others += [("the link's", link.block) for link in (*links.azure, *links.aws)]
+    for whose, other in others:
+        if other is not None and block.overlaps(other):
+            yield Problem(
+                where,
+                f"{block} overlaps {whose} {other}, so the virtual network that holds it does",
+                "join networks whose blocks are apart",
+            )
+            break
 
 
 def networks(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Problem]:

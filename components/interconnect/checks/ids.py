@@ -8,6 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
+
+from pydantic.alias_generators import to_camel
 
 from gpu_fabric.components.azure.ids import CIRCUIT, VIRTUAL_NETWORK, Kind
 from gpu_fabric.components.interconnect.ends import KnownEnds
@@ -57,7 +60,7 @@ SHAPES: dict[Path, _Shape] = {
     ),
     # Digits in the provider's own examples ("776847000642406", fabric.CloudRouter), UUIDs in Equinix's portal.
     ("equinix", "project_id"): _Shape(
-        re.compile(rf"\d{{6,}}|{_UUID}"),
+        re.compile(rf"[0-9]{{6,}}|{_UUID}"),
         "an Equinix project",
         "as Equinix's portal shows it, digits or a UUID",
     ),
@@ -75,11 +78,47 @@ SHAPES: dict[Path, _Shape] = {
 }
 
 
+#: Of a list, what is to stand in the place of an id that stands there before.
+_INSTEAD = {
+    ("manual", "connection_ids"): "give the other connection, or one alone with `redundancy: none`",
+    ("manual", "interface_ids"): "give the other interface, or one alone with `redundancy: none`",
+}
+#: Pairs of keys that name two different things.
+_APART: tuple[tuple[Path, Path], ...] = (
+    (("equinix", "azure_profile"), ("equinix", "aws_profile")),
+    (("megaport", "azure_product_uid"), ("megaport", "aws_product_uid")),
+)
+
+
+def _at(settings: InterconnectSettings, path: Path) -> Any:
+    given: Any = settings
+    for part in path:
+        given = getattr(given, str(part), None)
+    return given
+
+
+def distinct(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    """No id stands in two places. One that is an output of another resource cannot be compared before it is known."""
+    for path in SHAPES:
+        given = _at(settings, path)
+        if not isinstance(given, tuple):
+            continue
+        for number, one in enumerate(given):
+            if isinstance(one, str) and any(
+                isinstance(other, str) and other == one for other in given[:number]
+            ):
+                yield Problem((*path, number), "stands here twice", _INSTEAD.get(path, "drop one of the two"))
+    for path, other in _APART:
+        one, there = _at(settings, path), _at(settings, other)
+        if isinstance(one, str) and isinstance(there, str) and one.casefold() == there.casefold():
+            yield Problem(
+                path, f"is that of `{'.'.join(map(to_camel, map(str, other)))}` too", "give the one of Azure"
+            )
+
+
 def ids(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
     for path, shape in SHAPES.items():
-        given = settings
-        for part in path:
-            given = getattr(given, str(part), None)
+        given = _at(settings, path)
         listed = isinstance(given, tuple)
         for number, one in enumerate(given if listed else (given,)):
             if isinstance(one, str) and not shape.pattern.fullmatch(one):

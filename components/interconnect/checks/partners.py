@@ -16,8 +16,9 @@ from gpu_fabric.components.interconnect.settings import (
 )
 from gpu_fabric.components.problems import Problem
 
-_ACCOUNT = re.compile(r"\d{12}")
+_ACCOUNT = re.compile(r"[0-9]{12}")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
+_METRO = re.compile(r"[A-Z]{2}")
 _PACKAGES = ("LAB", "BASIC", "STANDARD", "ADVANCED")
 _TERMS = (1, 12, 24, 36)
 
@@ -39,9 +40,13 @@ def account(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
 
 
 def equinix(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
+    own = settings.equinix
+    if own.metro is not None and not _METRO.fullmatch(own.metro):
+        yield Problem(
+            ("equinix", "metro"), f"{own.metro!r} is not the code of a metro", "give one such as DC"
+        )
     if settings.partner is not Partner.EQUINIX:
         return
-    own = settings.equinix
     if own.project_id is None:
         yield Problem(("equinix", "project_id"), "is missing", "give the Equinix project that is billed")
     if not own.emails:
@@ -107,16 +112,6 @@ def manual(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
                     ("manual", key),
                     f"has {given} and must have {settings.connections} with `redundancy: {settings.redundancy.value}`",
                     f"give one for each {what} that you ordered",
-                )
-    for key, what in (("connection_ids", "connection"), ("interface_ids", "interface")):
-        ids = getattr(own, key)
-        for index, one in enumerate(ids):
-            # One that is an output of another resource cannot be compared before it is known.
-            if isinstance(one, str) and any(isinstance(other, str) and other == one for other in ids[:index]):
-                yield Problem(
-                    ("manual", key, index),
-                    "stands here twice",
-                    f"give the other {what}, or one alone with `redundancy: none`",
                 )
 
 

@@ -68,9 +68,9 @@ def test_a_flow_carries_five_gigabits_at_most(mbps: int, flows: int) -> None:
     assert flows_needed(mbps) == flows
 
 
-@pytest.mark.parametrize("mbps", [0, -1, float("nan")])
+@pytest.mark.parametrize("mbps", [0, -1, float("nan"), float("inf")])
 def test_a_link_without_bandwidth_is_refused(mbps: float) -> None:
-    with pytest.raises(ValueError, match=rf"^a link of {mbps:g} Mb/s carries nothing$"):
+    with pytest.raises(ValueError, match=rf"^a link of {mbps:g} Mb/s cannot be$"):
         flows_of(mbps)
 
 
@@ -92,7 +92,8 @@ def test_the_reason_names_the_link_or_says_that_the_largest_was_counted_with() -
     [
         (Role.INSIDE_CLOUD, 1_000, "link_mbps: the role inside-cloud crosses no link; leave it out"),
         (Role.SINGLE_NODE, 1_000, "link_mbps: the role single-node crosses no link; leave it out"),
-        (Role.STAGE_BOUNDARY, 0, "link_mbps: 0 is not above 0; give 10^6 bit/s, such as 10000"),
+        (Role.STAGE_BOUNDARY, 0, "link_mbps: 0 is no bandwidth; give 10^6 bit/s, such as 10000"),
+        (Role.STAGE_BOUNDARY, float("inf"), "link_mbps: inf is no bandwidth; give 10^6 bit/s, such as 10000"),
     ],
 )
 def test_a_link_that_cannot_be_is_refused(role: Role, mbps: float, problem: str) -> None:
