@@ -146,3 +146,13 @@ def beside(
         return None
     routes = CrossCloudRoutes(tuple(map(str, blocks)), given.bandwidth_mbps, rtt)
     return OtherCloud(routes, given.route_isolation)
+
+
+def notes(given: OtherCloudLink | None, *, cloud: Cloud, region: str | None) -> Iterator[str]:
+    """That the numbers of the link are an estimate, where they are."""
+    pair = None if given is None or given.rtt_ms is not None else _pair(cloud, region, given.region)
+    if pair is not None:
+        yield (
+            f"otherCloud: the round trip is counted with {pair.rtt_ms:g} ms ({pair.basis}); measure it and give `rttMs`, "
+            "on both sides and to the link."
+        )

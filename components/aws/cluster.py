@@ -28,6 +28,7 @@ from gpu_fabric.components.choices import NodesAs, Updates
 from gpu_fabric.components.component import child, has_own_provider, settings_from_arguments
 from gpu_fabric.components.declared import DeclaredCluster, remember
 from gpu_fabric.components.node_files import node_files
+from gpu_fabric.components.other_cloud import notes as notes_of_other_cloud
 from gpu_fabric.components.problems import Problem
 from gpu_fabric.components.subnets import as_block
 from gpu_fabric.components.surroundings import Surroundings
@@ -170,7 +171,8 @@ class AwsGpuCluster(pulumi.ComponentResource):
             extra_tags=more,
             opts=child(self),
         )
-        for note in [*notes(settings, size, image), *files.notes_for(secret=around.secret)]:
+        link = notes_of_other_cloud(settings.other_cloud, cloud=Cloud.AWS, region=region)
+        for note in [*notes(settings, size, image), *link, *files.notes_for(secret=around.secret)]:
             pulumi.log.warn(note, resource=self)
         later = pulumi.Output.from_input
         self.vpc_id, self.subnet_id = network.vpc_id, network.subnet_id

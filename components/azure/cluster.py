@@ -34,6 +34,7 @@ from gpu_fabric.components.choices import NodesAs
 from gpu_fabric.components.component import child, settings_from_arguments
 from gpu_fabric.components.declared import DeclaredCluster, remember
 from gpu_fabric.components.node_files import node_files
+from gpu_fabric.components.other_cloud import notes as notes_of_other_cloud
 from gpu_fabric.components.subnets import as_block
 from gpu_fabric.components.surroundings import Surroundings
 from gpu_fabric.nccl.hardware import Cloud
@@ -171,7 +172,8 @@ class AzureGpuCluster(pulumi.ComponentResource):
             opts=child(self),
         )
         image = image_reference(settings)
-        for note in [*notes(settings, size, image, name), *files.notes_for(secret=around.secret)]:
+        link = notes_of_other_cloud(settings.other_cloud, cloud=Cloud.AZURE, region=location)
+        for note in [*notes(settings, size, image, name), *link, *files.notes_for(secret=around.secret)]:
             pulumi.log.warn(note, resource=self)
         later = pulumi.Output.from_input
         self.resource_group_name = later(group_name)

@@ -352,3 +352,16 @@ def test_a_stack_of_one_cloud_is_told_in_its_stack_file_and_a_stacks_own_link_ne
     assert refused(lambda: read_fabric(both, aws_region="us-east-1", azure_location="eastus")) == [
         "fabric.aws.otherCloud: the link of `fabric.interconnect` says all of it; drop the key"
     ]
+
+
+def test_a_round_trip_that_is_an_estimate_is_said_to_be_one_and_a_measured_one_is_not() -> None:
+    estimated = (
+        "warning",
+        "otherCloud: the round trip is counted with 3 ms (estimated from distance, 1.5 to 3 ms; not measured); measure "
+        "it and give `rttMs`, on both sides and to the link.",
+    )
+    measured = {"subnet_cidrs": ["10.2.16.0/20"], "bandwidth_mbps": 10_000, "rtt_ms": 1.4}
+    assert estimated in record_cluster(AWS).messages
+    assert estimated in record_azure_cluster(AZURE).messages
+    told = record_cluster({**AWS, "other_cloud": measured}).messages
+    assert [text for _, text in told if "otherCloud" in text] == []
