@@ -153,6 +153,6 @@ def notes(given: OtherCloudLink | None, *, cloud: Cloud, region: str | None) -> 
     pair = None if given is None or given.rtt_ms is not None else _pair(cloud, region, given.region)
     if pair is not None:
         yield (
-            f"otherCloud: the round trip is counted with {pair.rtt_ms:g} ms ({pair.basis}); measure it and give `rttMs`, "
-            "on both sides and to the link."
+            f"otherCloud: the round trip is counted with {pair.rtt_ms:g} ms ({pair.basis}); measure it and give "
+            "`rttMs`, on both sides and to the link."
         )
