@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,12 @@ def text_of(path: Path) -> str:
 
 
 def nodes_in(path: Path, slots: int | None = None) -> list[LaunchNode]:
-    """The nodes that a file lists. Raises `InputError`."""
+    """The nodes that a file lists, with `slots` in place of what it says where that is given. Raises `InputError`."""
     from gpu_fabric.nccl.launch import read_nodes
     from gpu_fabric.nccl.launch.nodes import NodeListError
 
     try:
-        return read_nodes(text_of(path), slots=slots)
+        nodes = read_nodes(text_of(path))
     except NodeListError as error:
         raise InputError(f"{path}: {error}") from None
+    return nodes if slots is None else [replace(node, slots=slots) for node in nodes]

@@ -35,7 +35,11 @@ FILE = click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path)
 @click.option(
     "--guids", type=FILE, help="Lines `NODE GUID,GUID`: whose InfiniBand port is whose; with --torsets."
 )
-@click.option("--slots", type=click.IntRange(min=1), help="GPUs a node.  [default: the size's, else 8]")
+@click.option(
+    "--slots",
+    type=click.IntRange(min=1),
+    help="GPUs a node, whatever a file says.  [default: the file's, the size's, else 8]",
+)
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="openmpi", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 def command(
@@ -66,7 +70,7 @@ def command(
     nodes: list[LaunchNode] = []
     try:
         for file in files:
-            nodes += nodes_in(file, slots)
+            nodes += nodes_in(file, slots=slots)
         nodes += _live(aws_fleet, aws_instances, region, azure_scale_set, resource_group, subscription, slots)
         refuse_public(nodes)
         if again := twice(nodes):
@@ -136,7 +140,9 @@ def _live(
     if aws_fleet or aws_instances:
         if aws_fleet and aws_instances:
             raise InputError("--aws-fleet and --aws-instances: name one of them")
-        ids = [word for word in (aws_instances or "").split(",") if word]
+        ids = [word.strip() for word in (aws_instances or "").split(",") if word.strip()]
+        if aws_instances and not ids:
+            raise InputError("--aws-instances: no id stands there")
         nodes += aws.members(fleet=aws_fleet, instance_ids=ids, region=region, slots=slots)
     if azure_scale_set:
         if not resource_group or not subscription:

@@ -37,7 +37,7 @@ def _job_options(function: Function) -> Function:
                 multiple=True,
                 required=True,
                 help="What `gpu-fabric hostfile` wrote as json, openmpi or plain; json keeps the clouds. Twice for two "
-                "clouds.",
+                "clouds, with `cloud=` on the lines.",
             ),
             click.option(
                 "--port",
@@ -131,6 +131,12 @@ def _print(
 
     try:
         nodes = [node for file in files for node in nodes_in(file)]
+        if len(files) > 1 and not any(node.cloud for node in nodes):
+            raise InputError(
+                f"{', '.join(map(str, files))}: no line says which cloud it is, and two files are two clouds; write "
+                "`cloud=aws` or `cloud=azure` behind the addresses, or give what `gpu-fabric hostfile --format json` "
+                "wrote"
+            )
         refuse_public(nodes)
         if again := twice(nodes):
             raise InputError("; ".join(again))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
 from typing import Final
@@ -25,6 +26,23 @@ _SYSTEM_FOLDERS: Final = (
     "usr",
 )
 _SYSTEM_PLACES: Final = ("/", "/home", "/mnt", "/opt", "/srv", "/var", "/var/lib", "/var/log")
+#: And over or inside one of these what the node's setup, cloud-init, the package manager or the image has there.
+_TAKEN: Final = (
+    "/opt/amazon",
+    "/opt/aws",
+    "/opt/nvidia",
+    "/opt/hpcx",
+    "/var/lib/cloud",
+    "/var/lib/dpkg",
+    "/var/lib/gpu-fabric",
+    "/var/lib/rpm",
+    "/var/lib/systemd",
+    "/var/lib/waagent",
+    "/var/log/gpu-fabric",
+    "/var/log/journal",
+    "/var/run",
+)
+_PATH: Final = re.compile(r"/[A-Za-z0-9/._+-]*")
 
 
 def mount_point_problem(value: object) -> str | None:
@@ -32,9 +50,14 @@ def mount_point_problem(value: object) -> str | None:
     if not isinstance(value, str):
         return f"{value!r} is no text; give an absolute path such as /scratch"
     place = PurePosixPath(value)
-    if not place.is_absolute() or ".." in place.parts or not value.isprintable() or " " in value:
-        return f"{value!r} is not an absolute path without spaces and `..`; give a folder of its own such as /scratch"
-    if str(place) in _SYSTEM_PLACES or place.parts[1] in _SYSTEM_FOLDERS:
+    if not _PATH.fullmatch(value) or ".." in place.parts:
+        return (
+            f"{value!r} is not an absolute path of letters, digits and `._+-` without `..`; "
+            "give a folder of its own such as /scratch"
+        )
+    a_home = place.parts[1:2] == ("home",) and len(place.parts) == 3
+    taken = any(place.is_relative_to(one) for one in _TAKEN)
+    if str(place) in _SYSTEM_PLACES or place.parts[1] in _SYSTEM_FOLDERS or a_home or taken:
         return (
             f"{value} holds files of the system, which a mounted disk would hide; "
             "give a folder of its own such as /scratch"

@@ -68,7 +68,12 @@ def cloud_config(
             # The last file makes systemd want the unit at every boot, so it comes when the rest is there. The others
             # are in the order that compresses best.
             files=[
-                NodeFile(paths.SETUP_PLAN, json.dumps(steps.document, separators=(",", ":")) + "\n"),
+                # The user's commands may hold secrets.
+                NodeFile(
+                    paths.SETUP_PLAN,
+                    json.dumps(steps.document, separators=(",", ":")) + "\n",
+                    mode="0600" if setup.commands_before or setup.commands_after else "0644",
+                ),
                 *programs,
                 *written,
                 *(NodeFile(paths.before(unit), waits) for unit in steps.before),

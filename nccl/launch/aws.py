@@ -44,7 +44,8 @@ def members(
     """Running instances of an Auto Scaling group, or of these ids, with their switches; primary addresses only.
 
     Needs autoscaling:DescribeAutoScalingGroups, ec2:DescribeInstances and ec2:DescribeInstanceTopology. `slots` None
-    takes the GPUs of the catalog's size. Raises `LiveError` where the group is unknown or nothing runs.
+    takes the GPUs of the catalog's size. Raises `LiveError` where the group is unknown, nothing runs, or one of the
+    ids does not run.
     """
     try:
         ec2 = ec2 or _client("ec2", region)
@@ -57,6 +58,9 @@ def members(
         if type(error).__module__.startswith("botocore"):
             raise LiveError(f"AWS: {error}") from None
         raise
+    missing = sorted({*instance_ids} - {node.id for node in placed}) if fleet is None else []
+    if missing:
+        raise LiveError(f"not running, or not in this region and account: {', '.join(missing)}")
     if not placed:
         raise LiveError("no instance of it is running: wait for the fleet, or look at its activity history")
     return placed
@@ -87,6 +91,10 @@ def _running(ec2: Any, ids: Sequence[str], slots: int | None) -> Iterator[Launch
         i for page in pages for reservation in page["Reservations"] for i in reservation["Instances"]
     ):
         size = plain_sizes().get(instance["InstanceType"])
+        if "PrivateIpAddress" not in instance:
+            raise LiveError(
+                f"{instance['InstanceId']} has no private IPv4 address: NCCL's bootstrap needs one"
+            )
         yield LaunchNode(
             instance["PrivateIpAddress"],
             name=instance.get("PrivateDnsName", "").partition(".")[0],

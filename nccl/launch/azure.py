@@ -42,7 +42,7 @@ def members(
         nodes = [*_running(compute, resource_group, scale_set, addresses, slots)]
     except Exception as error:
         if type(error).__module__.startswith(("azure.", "msrest")):
-            raise LiveError(f"Azure: {str(error).splitlines()[0]}") from None
+            raise LiveError(f"Azure: {(str(error) or type(error).__name__).splitlines()[0]}") from None
         raise
     if not nodes:
         raise LiveError(f"no instance of {scale_set} is running: start it, or look at its instances' status")

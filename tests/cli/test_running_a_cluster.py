@@ -244,9 +244,25 @@ def test_a_list_that_is_none_is_refused_in_words_by_every_command(
 
 
 def test_a_node_in_two_files_stands_twice(cli: Cli, tmp_path: Path) -> None:
-    one, two = (write(tmp_path / name, "10.0.0.1\n") for name in ("one", "two"))
+    one, two = (write(tmp_path / name, "10.0.0.1 cloud=aws\n") for name in ("one", "two"))
     assert "10.0.0.1 stands twice" in cli("hostfile", one, two).said
     assert "10.0.0.1 stands twice" in cli("launch", "torchrun", "--nodes", one, "--nodes", two, "t.py").said
+
+
+def test_two_files_without_a_cloud_are_asked_which_is_which(cli: Cli, tmp_path: Path) -> None:
+    one, two = (write(tmp_path / f"n{number}", f"10.0.0.{number}\n") for number in (1, 2))
+    said = cli("launch", "megatron", "--nodes", one, "--nodes", two, "t.py").said
+    assert (
+        f"{one}, {two}: no line says which cloud it is, and two files are two clouds; write `cloud=aws`"
+        in said
+    )
+    one.write_text("10.0.0.1 cloud=aws\n")
+    assert cli("launch", "torchrun", "--nodes", one, "--nodes", two, "t.py").code == 0
+
+
+def test_the_slots_that_are_asked_for_win_over_those_of_a_file(cli: Cli, tmp_path: Path) -> None:
+    nodes = write(tmp_path / "nodes", "10.0.0.1 slots=8\n10.0.0.2\n")
+    assert cli("hostfile", nodes, "--slots", "4").output.count("slots=4") == 2
 
 
 @pytest.mark.parametrize(

@@ -215,15 +215,15 @@ REMEDY = "give a folder of its own such as /scratch, or `none` to leave the disk
     [
         (
             {"scratch": "scratch"},
-            f"bootstrap.scratch: 'scratch' is not an absolute path without spaces and `..`; {REMEDY}",
+            f"bootstrap.scratch: 'scratch' is not an absolute path of letters, digits and `._+-` without `..`; {REMEDY}",
         ),
         (
             {"scratch": "/a/../etc"},
-            f"bootstrap.scratch: '/a/../etc' is not an absolute path without spaces and `..`; {REMEDY}",
+            f"bootstrap.scratch: '/a/../etc' is not an absolute path of letters, digits and `._+-` without `..`; {REMEDY}",
         ),
         (
             {"scratch": "/my disk"},
-            f"bootstrap.scratch: '/my disk' is not an absolute path without spaces and `..`; {REMEDY}",
+            f"bootstrap.scratch: '/my disk' is not an absolute path of letters, digits and `._+-` without `..`; {REMEDY}",
         ),
         (
             {"scratch": "/"},

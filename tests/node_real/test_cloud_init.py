@@ -206,7 +206,7 @@ WRONG = (
         "rm /etc/docker/daemon.json",
         "/etc/docker/daemon.json is not JSON as Docker reads it: Expecting value: line 1 column 1 (char 0)",
     ),
-    Wrong("after-1", "touch /spoilt", "rm /spoilt", "exit 7; its output is in the log"),
+    Wrong("after-1", "touch /spoilt", "rm /spoilt", "exit 7: see /var/log/gpu-fabric/120-after-1.log"),
 )
 
 
@@ -248,7 +248,7 @@ def test_cloud_init_itself_reports_an_error_when_a_step_fails(tmp_path: Path) ->
         assert node.cloud_init() == "status: error"
         state = node.readiness
         assert (state["state"], state["step"]) == ("failed", "010-before-1")
-        assert state["reason"] == "exit 7; its output is in the log"
+        assert state["reason"] == "exit 7: see /var/log/gpu-fabric/010-before-1.log"
         assert "to the log\n" in node.log("before-1")
 
 
@@ -431,8 +431,8 @@ def test_the_same_bash_twice_runs_twice_and_once_a_node(node: GpuNode) -> None:
     ("run", "reason"),
     [
         ("kill -9 $PPID", "killed by signal 9"),
-        ("kill -9 $$", "killed by signal 9; its output is in the log"),
-        ("exit 3", "exit 3; its output is in the log"),
+        ("kill -9 $$", "killed by signal 9: see /var/log/gpu-fabric/010-killed.log"),
+        ("exit 3", "exit 3: see /var/log/gpu-fabric/010-killed.log"),
     ],
 )
 def test_a_step_that_was_killed_says_by_what(node: GpuNode, run: str, reason: str) -> None:
@@ -446,7 +446,7 @@ def test_a_step_that_was_killed_says_by_what(node: GpuNode, run: str, reason: st
     [
         ("(while sleep 0.1; do echo listening on port 80; done) & sleep 0.3", "ready", None),
         ("(while sleep 0.1; do echo 'failed: no licence server'; done) & sleep 0.3", "ready", None),
-        ("(sleep 0.2; echo 'ok: late') & exit 3", "failed", "exit 3; its output is in the log"),
+        ("(sleep 0.2; echo 'ok: late') & exit 3", "failed", "exit 3: see /var/log/gpu-fabric/010-left.log"),
         ("echo failed: but it ended well", "ready", None),
     ],
 )
@@ -467,6 +467,45 @@ def test_a_long_reason_is_no_state_of_its_own(node: GpuNode) -> None:
     assert node.steps == {"long": "skipped"}
     (row,) = node.readiness["steps"]
     assert row["reason"] == reason
+
+
+@pytest.mark.parametrize(
+    ("step", "file", "told"),
+    [
+        ("limits", "/etc/systemd/system.conf.d/90-gpu-fabric.conf", "daemon-reload"),
+        ("containers", "/etc/docker/daemon.json", "try-restart docker.service"),
+    ],
+)
+def test_what_was_written_and_not_taken_up_is_taken_up_by_the_next_run(
+    node: GpuNode, step: str, file: str, told: str
+) -> None:
+    plan = json.loads(node.root.read(paths.SETUP_PLAN) or "")["steps"]
+    own = next(one for one in plan if one["name"] == step)
+    node.root.run("rm", "-f", file)
+    with planned(node, own):
+        refuses = f'case "$*" in "{told}") exit 1;; esac\nexec /usr/local/bin/systemctl "$@"\n'
+        node.root.program("/usr/local/sbin/systemctl", refuses)
+        try:
+            assert node.start_unit() == 1
+        finally:
+            node.root.run("rm", "/usr/local/sbin/systemctl")
+        node.root.run("sh", "-c", ": >/systemctl.log")
+        assert node.start_unit() == node.start_unit() == 0
+    assert (node.root.read("/systemctl.log") or "").splitlines().count(told) == 1
+
+
+def test_nobody_but_root_reads_the_users_commands_and_what_they_print(node: GpuNode) -> None:
+    assert node.start_unit() == 0
+    secret = "echo before >>/order"
+    found = node.root.run(
+        "sh", "-c", f"grep -rlF '{secret}' /etc/gpu-fabric /var/lib/gpu-fabric /run/gpu-fabric"
+    )
+    files = found.stdout.split()
+    assert len(files) == 2, "the plan, whose mode cloud-init sets, and the command that ran"
+    for file in [*(one for one in files if one != paths.SETUP_PLAN), "/var/log/gpu-fabric/010-before-1.log"]:
+        way = [f"/{'/'.join(file.split('/')[1:end])}" for end in range(2, file.count("/") + 2)]
+        modes = node.root.run("stat", "-c", "%a", *way).stdout.split()
+        assert any(mode.endswith("00") for mode in modes), (file, modes)
 
 
 def test_a_command_may_be_longer_than_an_argument(node: GpuNode) -> None:

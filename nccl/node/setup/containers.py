@@ -24,10 +24,11 @@ def docker(host):
         settings.setdefault("features", {}).setdefault("cdi", True)
     except (ValueError, AttributeError, TypeError) as error:
         raise host.Fail(f"{DOCKER} is not JSON as Docker reads it: {error}") from None
-    if host.put(DOCKER, json.dumps(settings, indent=1) + "\n"):
-        if host.run("docker", "ps", "--quiet", check=False).strip():
-            return "docker, after its next restart"
-        host.run("systemctl", "try-restart", "docker.service")
+    text = json.dumps(settings, indent=1) + "\n"
+    if host.read(DOCKER) != text and host.run("docker", "ps", "--quiet", check=False).strip():
+        host.put(DOCKER, text)
+        return "docker, after its next restart"
+    host.tell(DOCKER, text, "systemctl", "try-restart", "docker.service")
     return "docker"
 
 

@@ -22,6 +22,8 @@ import time
 
 PLAN = "/etc/gpu-fabric/setup.json"
 STEPS, LOGS, RUN = "/var/lib/gpu-fabric/steps", "/var/log/gpu-fabric", "/run/gpu-fabric"
+# The user's own, which may hold secrets.
+COMMANDS = "/var/lib/gpu-fabric/commands"
 READY, SAID = RUN + "/ready.json", RUN + "/said"
 
 
@@ -68,6 +70,16 @@ class Host:
         os.rename(path + ".new", path)
         return True
 
+    def tell(self, path, text, *argv):
+        """Write a file and run what makes it count; a run that was killed between the two does the second again."""
+        mark = f"{RUN}/{os.path.basename(path)}"
+        if self.read(path, None) != text:
+            self.put(mark, "")
+            self.put(path, text)
+        if os.path.exists(mark):
+            self.run(*argv)
+            os.unlink(mark)
+
     def until(self, look, seconds):
         """Call `look` until it returns None (all is well); `Fail` with its last words after that time."""
         end = time.monotonic() + seconds
@@ -92,13 +104,13 @@ def command(host, run):
 
     An image made of this node has its stamps, and is another instance.
     """
-    stamp = f"{STEPS}/{digest(run + sys.argv[2] + host.read('/var/lib/cloud/data/instance-id'))}"
+    stamp = f"{COMMANDS}/{digest(run + sys.argv[2] + host.read('/var/lib/cloud/data/instance-id'))}"
     if os.path.exists(stamp + ".done"):
         raise Skip("has run on this node already")
     host.put(stamp, run)
     code = subprocess.call(["bash", "-euo", "pipefail", stamp])
     if code:
-        raise Fail(f"{ended(code)}; its output is in the log")
+        raise Fail(f"{ended(code)}: see " + os.readlink("/proc/self/fd/1"))
     os.rename(stamp, stamp + ".done")
 
 
@@ -176,8 +188,7 @@ def limits(host, memlock, stack, nofile):
     text = (
         f"[Manager]\nDefaultLimitMEMLOCK=infinity\nDefaultLimitSTACK={stack}K\nDefaultLimitNOFILE={nofile}\n"
     )
-    if host.put("/etc/systemd/system.conf.d/90-gpu-fabric.conf", text):
-        host.run("systemctl", "daemon-reload")
+    host.tell("/etc/systemd/system.conf.d/90-gpu-fabric.conf", text, "systemctl", "daemon-reload")
 
 
 def files(host, sums):
@@ -291,8 +302,9 @@ def run(host):
 
 def steps(host, document, common):
     plan = json.loads(host.read(PLAN))["steps"]
-    for folder in (STEPS, LOGS):
-        os.makedirs(folder, exist_ok=True)
+    os.makedirs(STEPS, exist_ok=True)
+    for folder in (LOGS, COMMANDS):
+        os.makedirs(folder, 0o700, exist_ok=True)
     for old in glob.glob(STEPS + "/*.json"):
         os.unlink(old)
     for number, given in enumerate(plan, 1):

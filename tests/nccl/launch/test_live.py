@@ -102,7 +102,7 @@ def test_an_unknown_fleet_an_empty_one_and_a_missing_permission_say_what_it_is()
             aws.members(fleet="trian", ec2=ec2, autoscaling=scaling)
     with Stubber(ec2) as stub:
         stub.add_response("describe_instances", {"Reservations": []})
-        with pytest.raises(LiveError, match="no instance of it is running"):
+        with pytest.raises(LiveError, match="not running, or not in this region and account: i-1"):
             aws.members(instance_ids=["i-1"], ec2=ec2)
         stub.add_client_error("describe_instances", "UnauthorizedOperation", "You are not authorized")
         with pytest.raises(LiveError, match=r"AWS: .*UnauthorizedOperation.*DescribeInstances"):

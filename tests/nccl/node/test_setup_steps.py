@@ -47,6 +47,10 @@ class Host:
         self.files[path] = text
         return changed
 
+    def tell(self, path: str, text: str, *argv: str) -> None:
+        if self.put(path, text):
+            self.run(*argv)
+
     def run(self, *argv: str, **_: Any) -> str:
         self.ran.append(argv)
         return ""
@@ -109,6 +113,10 @@ class AwsHost(Host):
     """cloud-init answers with the instance and its region, and AWS's client refuses some times."""
 
     refuse = 0
+
+    def tell(self, path: str, text: str, *argv: str) -> None:
+        if self.put(path, text):
+            self.run(*argv)
 
     def run(self, *argv: str, **_: Any) -> str:
         self.ran.append(argv)
