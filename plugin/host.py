@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from pulumi.errors import InputPropertiesError
 from pulumi.provider.experimental.component import ComponentProvider
 from pulumi.provider.server import ComponentInitError
+from pydantic.alias_generators import to_camel
 
 from gpu_fabric.components.problems import InvalidInputError, render_path
+
+#: What a program names itself, below these keys.
+_NAMED_BY_THE_PROGRAM = ("tags", "environment")
+
+
+def spelled(path: Sequence[str | int]) -> tuple[str | int, ...]:
+    """The path as the schema spells it, in camelCase: Python's own arguments are in snake_case."""
+    return tuple(
+        to_camel(part)
+        if isinstance(part, str)
+        and re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", part)
+        and not (number and path[number - 1] in _NAMED_BY_THE_PROGRAM)
+        else part
+        for number, part in enumerate(path)
+    )
 
 
 class Host(ComponentProvider):
@@ -25,7 +43,7 @@ class Host(ComponentProvider):
                 first,
                 [
                     {
-                        "property_path": render_path(problem.path),
+                        "property_path": render_path(spelled(problem.path)),
                         "reason": f"{problem.what}; {problem.remedy}",
                     }
                     for problem in error.inner.problems

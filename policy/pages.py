@@ -53,9 +53,9 @@ interfaces that are attached after the launch, EC2's attributes in place of a si
 default of a subnet for public addresses, narrow blocks that together are the internet, rules of network access lists
 and firewalls, and sizes that the catalog lacks or that have no fast fabric.
 
-From a wheel the pack is the folder `gpu_fabric/policy` of the installation, and `python -m gpu_fabric.policy.pages`
-prints this page, or the section of a rule that follows. With `make … PROJECT=` give the pack's whole path
-(`--policy-pack $PWD/policy`), for the engine looks for it below the project.
+From a wheel, with the extra `policy`, the pack is the folder `gpu_fabric/policy` of the installation, and `python -m
+gpu_fabric.policy.pages` prints this page, or the section of a rule that follows. With `make … PROJECT=` give the pack's
+whole path (`--policy-pack $PWD/policy`), for the engine looks for it below the project.
 
 ## Configuration
 

@@ -6,8 +6,10 @@ Ends with 0 where the preview, the mandatory policies and the lint pass, 1 where
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -96,6 +98,9 @@ def main(
 
     Prints the comment. Against simulated clouds, the default, it needs no account.
     """
+    # Like Ctrl-C: what the run has made is removed.
+    for end in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(end, _end)
     try:
         target = None if pull_request is None else _target(pull_request)
         repository = Path(git(project, "rev-parse", "--show-toplevel").strip())
@@ -128,6 +133,11 @@ def main(
         click.echo(f"error: {error}", err=True)
         sys.exit(2)
     sys.exit(int(outcome.failed))
+
+
+def _end(number: int, frame: object) -> NoReturn:
+    del frame
+    sys.exit(128 + number)
 
 
 def _check_target(option: str, path: Path | None) -> None:

@@ -20,7 +20,8 @@ _MOST_KINDS = 3
 #: Properties that hold a packed start-up script, by the last word of their path.
 _PACKED = ("userData", "userDataBase64", "customData")
 _INDEX = re.compile(r"\[\d+\]")
-_STEPS = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+#: A path of the engine's: `a.b[0]["key.with.dots"]` (pulumi/pulumi sdk/go/common/resource, ParsePropertyPath).
+_STEPS = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+)\]|([^.\[\]]+)')
 #: Operations that a person need not see: nothing changes, or the other half of a replacement says it.
 _SILENT = ("same", "read", "refresh", "create-replacement", "delete-replaced")
 
@@ -84,7 +85,7 @@ def _alike(changes: Sequence[str]) -> str:
 
 def _both(path: str, old: Any, new: Any) -> str:
     if path.rpartition(".")[2] not in _PACKED:
-        named = names_a_secret(path)
+        named = names_a_secret(".".join(part for step in _STEPS.findall(path) for part in step if part))
         return f"{_value(old, secret=named)} → {_value(new, secret=named)}"
     if isinstance(old, str) and isinstance(new, str):
         lines = changed_lines(old, new)
@@ -100,7 +101,8 @@ def _script(value: Any) -> str:
 
 
 def _at(value: Any, path: str) -> Any:
-    for name, index in _STEPS.findall(path):
+    for quoted, index, plain in _STEPS.findall(path):
+        name = re.sub(r"\\(.)", r"\1", quoted) or plain
         if isinstance(value, Mapping) and name:
             value = value.get(name)
         elif isinstance(value, list) and index and int(index) < len(value):

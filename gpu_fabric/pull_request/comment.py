@@ -77,7 +77,7 @@ def comment(request: Request, outcome: Outcome, *, full_report: str = "", limit:
     picture = _picture(outcome.report)
     if len(picture) > limit // 3:
         picture = f"The picture is too large for a comment; it is in {link}."
-    parts = [*title, _verdicts(outcome), _deltas(outcome), picture, f"**Drift.** {outcome.drift}"]
+    parts = [*title, _verdicts(request, outcome), _deltas(outcome), picture, f"**Drift.** {outcome.drift}"]
     head = "\n\n".join(filter(None, parts))
     return head + _fitted(_sections(outcome), limit - len(head) - len(foot), link) + foot
 
@@ -135,12 +135,18 @@ def _fitted(sections: Sequence[_Section], room: int, link: str) -> str:
     )
 
 
-def _verdicts(outcome: Outcome) -> str:
+def _verdicts(request: Request, outcome: Outcome) -> str:
     violations = outcome.violations
     counts = outcome.findings.get("counts", {})
     passed = "passed, not all looked at" if violations["undecided"] else "passed"
     policies = "**failed**" if outcome.policies_failed else passed
-    asked = outcome.ran and (violations["mandatory"] or not outcome.policies_failed)
+    if request.policy is None:
+        policies = "not asked"
+    asked = (
+        request.policy is not None
+        and outcome.ran
+        and (violations["mandatory"] or not outcome.policies_failed)
+    )
     lint_failed = outcome.lint_errors or outcome.lint_failure
     unknown = (
         ["for no size: only what holds on every one was looked at"]

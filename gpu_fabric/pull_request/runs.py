@@ -26,8 +26,9 @@ from gpu_fabric.pull_request.errors import InputError
 from gpu_fabric.pull_request.markdown import inline
 
 #: Files that the lint reads among those that a branch changes.
-CONTAINER_FILES = ("Dockerfile", "Containerfile")
-LINTED = (".sh", ".conf", ".xml", ".sbatch", ".slurm", ".env")
+LINTED = re.compile(
+    r"(\.(sh|conf|env|sbatch|slurm)|(^|/)(Docker|Container)file[^/]*|nccl.*\.xml|topo.*\.xml)$"
+)
 OWN_POLICY = Path(__file__).parents[1] / "policy"
 _VIOLATION = re.compile(r"^ *- \[(mandatory|advisory)\]  \S+.*(\n *can't run policy)?", re.MULTILINE)
 
@@ -178,6 +179,8 @@ def _python(
 def _worktree(repository: Path, commit: str, folder: Path) -> Generator[Path]:
     """The base branch's files, beside the checkout and gone afterwards."""
     target = folder / "base"
+    # What a run that was killed has left behind.
+    git(repository, "worktree", "prune")
     git(repository, "worktree", "add", "--detach", "--quiet", str(target), commit)
     try:
         yield target
@@ -352,8 +355,7 @@ def _lint(
         files = [
             name
             for name in changed
-            if (name.endswith(LINTED) or Path(name).name.startswith(CONTAINER_FILES))
-            and not any(fnmatchcase(name, pattern) for pattern in request.not_linted)
+            if LINTED.search(name) and not any(fnmatchcase(name, pattern) for pattern in request.not_linted)
         ]
     else:
         files = list(given)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from gpu_fabric.plugin import served
+from gpu_fabric.plugin.host import spelled
 from gpu_fabric.plugin.typed import _with_whole_numbers
 from tests.simulated import ROOT
 
@@ -70,3 +71,19 @@ def test_every_type_that_is_referred_to_is_there() -> None:
 def test_numbers_come_back_whole_where_they_are() -> None:
     given = {"nodes": 4.0, "capacity": {"max_price": 1.5}, "list": [2.0]}
     assert repr(_with_whole_numbers(given)) == "{'nodes': 4, 'capacity': {'max_price': 1.5}, 'list': [2]}"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (("instance_type",), ("instanceType",)),
+        (("network", "subnet_cidr"), ("network", "subnetCidr")),
+        (("tags", "cost_center"), ("tags", "cost_center")),
+        (("nccl", "environment", "NCCL_DEBUG"), ("nccl", "environment", "NCCL_DEBUG")),
+        (("bootstrap", "before", 1), ("bootstrap", "before", 1)),
+    ],
+)
+def test_a_problem_names_the_property_as_the_schema_does(
+    path: tuple[str | int, ...], expected: tuple[str | int, ...]
+) -> None:
+    assert spelled(path) == expected

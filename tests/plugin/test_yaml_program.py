@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import yaml
 
@@ -50,11 +52,14 @@ def test_a_yaml_program_with_both_clusters_lives_and_goes(project: SimulatedStac
 def test_bad_input_of_a_yaml_program_is_named_before_anything_is_made(project: SimulatedStack) -> None:
     path = project.project / "Pulumi.yaml"
     program = yaml.safe_load(path.read_text())
-    program["resources"]["train"]["properties"]["zone"] = "us-east-1"
+    properties = program["resources"]["train"]["properties"]
+    properties |= {"zone": "us-east-1", "instanceType": "p5.49xlarge"}
     path.write_text(yaml.safe_dump(program, sort_keys=False))
     done = project.run("preview")
     assert done.returncode != 0
     assert "zone" in done.stdout + done.stderr
+    # As the program spells it, with what it gave.
+    assert re.search(r"property instanceType .*p5.49xlarge", done.stdout + done.stderr)
     assert "us-east-1" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert "site-packages" not in done.stdout + done.stderr

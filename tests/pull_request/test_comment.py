@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from gpu_fabric.pull_request.changes import table
 from gpu_fabric.pull_request.comment import LIMIT, comment
 from gpu_fabric.pull_request.runs import Outcome, Request
 
-REQUEST = Request(Path(), Path(), "dev", "main")
+REQUEST = Request(Path(), Path(), "dev", "main", policy=Path("policy"))
 
 
 def outcome(**changes: Any) -> Outcome:
@@ -324,6 +325,31 @@ CANNOT = (
 )
 def test_a_rule_that_could_not_look_is_told_from_one_that_advises(said: str, row: str) -> None:
     assert row in comment(REQUEST, outcome(preview=f"Policies:\n{said}\n\n"))
+
+
+def test_policies_that_were_left_out_are_not_said_to_pass() -> None:
+    without = Request(Path(), Path(), "dev", "main")
+    assert "| policies | not asked |  |" in comment(without, outcome())
+
+
+@pytest.mark.parametrize(
+    ("path", "inputs"),
+    [
+        ('tags["kubernetes.io/x"]', {"tags": {"kubernetes.io/x": "%s"}}),
+        ('tags["a \\"b\\" [0]"].c', {"tags": {'a "b" [0]': {"c": "%s"}}}),
+        ('list[1]["a.b"]', {"list": [{}, {"a.b": "%s"}]}),
+    ],
+)
+def test_a_value_behind_a_key_with_dots_or_quotes_is_found(path: str, inputs: dict[str, Any]) -> None:
+    old, new = (json.loads(json.dumps(inputs).replace("%s", value)) for value in ("before", "after"))
+    step = {
+        "op": "update",
+        "urn": "urn:pulumi:dev::p::a:b:C::r",
+        "detailedDiff": {path: {}},
+        "oldState": {"inputs": old},
+        "newState": {"inputs": new},
+    }
+    assert ": before → after |" in table({"steps": [step]})
 
 
 def test_a_lint_that_knew_no_size_says_so_beside_its_result() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 import yaml
 
+from gpu_fabric.pull_request.runs import LINTED
 from tests.not_run import not_run
 from tests.simulated import ROOT
 
@@ -83,6 +84,7 @@ def test_the_hook_reads_what_the_lint_reads() -> None:
     (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
     assert hook["entry"] == "gpu-fabric lint"
     wanted = re.compile(hook["files"])
+    assert wanted == LINTED, "the report reads the same files"
     linted = ("job.sh", "etc/nccl.conf", "nccl-topo-p5.xml", "run.sbatch", "Dockerfile", "a/Dockerfile.train")
     assert all(wanted.search(name) for name in linted)
     assert not any(wanted.search(name) for name in ("main.py", "pom.xml", "README.md"))
