@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from gpu_fabric.engine.binary import Engine
 
@@ -23,6 +25,35 @@ def failed_in(folder: Path) -> bool:
     except ValueError:
         # Cut off by a kill.
         return False
+
+
+def checkpoint_in(folder: Path, stack: str) -> Mapping[str, Any]:
+    """A stack's state in a folder of the local backend's stacks; empty where there is none that can be read."""
+    for name, read in ((f"{stack}.json", Path.read_bytes), (f"{stack}.json.gz", _unpacked)):
+        try:
+            return json.loads(read(folder / name))
+        except (OSError, ValueError):
+            # Not there, or cut off by a kill.
+            continue
+    return {}
+
+
+def _unpacked(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes())
+
+
+def checkpoint_of(
+    engine: Engine, stack: str, project: Path, environment: Mapping[str, str]
+) -> Mapping[str, Any]:
+    """The same of a stack of any backend. Empty where the engine does not say."""
+    line = [engine.path, "stack", "export", "--stack", stack]
+    done = subprocess.run(
+        line, cwd=project, env=dict(environment), capture_output=True, text=True, check=False
+    )
+    try:
+        return json.loads(done.stdout) if done.returncode == 0 else {}
+    except ValueError:
+        return {}
 
 
 def failed_before(engine: Engine, stack: str, project: Path, environment: Mapping[str, str]) -> bool:

@@ -60,15 +60,23 @@ SIGNS = (
 )
 
 
-#: What a cloud makes as often as it is asked to, by type: how to look for one that nobody knows of.
+_BY_TAGS = (
+    "--filters 'Name=tag:Name,Values={tag}' 'Name=tag:gpu-fabric:project,Values={project}' "
+    "'Name=tag:gpu-fabric:stack,Values={stack}'"
+)
+#: What a cloud makes as often as it is asked to, by type: how to look for one that nobody knows of. {name} is the name
+#: that the cloud was asked for, {tag} the tag Name.
 MADE_TWICE = {
-    "aws:directconnect/gateway:Gateway": "aws directconnect describe-direct-connect-gateways",
-    "aws:ec2/vpnGateway:VpnGateway": "aws ec2 describe-vpn-gateways",
-    "aws:ec2transitgateway/transitGateway:TransitGateway": "aws ec2 describe-transit-gateways",
-    "equinix:fabric/cloudRouter:CloudRouter": "the cloud routers in Equinix's portal",
-    "equinix:fabric/connection:Connection": "the connections in Equinix's portal",
-    "megaport:index/mcr:Mcr": "the services in Megaport's portal",
-    "megaport:index/vxc:Vxc": "the services in Megaport's portal",
+    "aws:directconnect/gateway:Gateway": (
+        "aws directconnect describe-direct-connect-gateways --query "
+        "\"directConnectGateways[?directConnectGatewayName=='{name}']\""
+    ),
+    "aws:ec2/vpnGateway:VpnGateway": f"aws ec2 describe-vpn-gateways {_BY_TAGS}",
+    "aws:ec2transitgateway/transitGateway:TransitGateway": f"aws ec2 describe-transit-gateways {_BY_TAGS}",
+    "equinix:fabric/cloudRouter:CloudRouter": "the cloud routers named {name} in Equinix's portal",
+    "equinix:fabric/connection:Connection": "the connections named {name} in Equinix's portal",
+    "megaport:index/mcr:Mcr": "the services named {name} in Megaport's portal",
+    "megaport:index/vxc:Vxc": "the services named {name} in Megaport's portal",
 }
 
 
@@ -114,7 +122,11 @@ def told(events: Iterable[str]) -> Told:
     found = (_lost(urn, text, planned.get(urn, {}), ids) for urn, text in refusals.items())
     return Told(
         [one for one in found if one is not None],
-        [_unsure(urn) for urn in refusals if _type(urn) in MADE_TWICE and not planned.get(urn, {}).get("id")],
+        [
+            _unsure(urn, planned.get(urn, {}))
+            for urn in refusals
+            if _type(urn) in MADE_TWICE and not planned.get(urn, {}).get("id")
+        ],
     )
 
 
@@ -122,10 +134,29 @@ def _type(urn: str) -> str:
     return urn.split("::")[2].rpartition("$")[2]
 
 
-def _unsure(urn: str) -> str:
+def interrupted(checkpoint: Mapping[str, Any]) -> list[str]:
+    """What to look for before an `up` after one that was killed: creations whose answer nobody waited for.
+
+    `checkpoint` is a stack as `pulumi stack export` gives it, or the backend's file of it.
+    """
+    deployment = checkpoint.get("deployment") or checkpoint.get("checkpoint", {}).get("latest") or {}
+    pending = (
+        one["resource"] for one in deployment.get("pending_operations") or [] if one.get("type") == "creating"
+    )
+    return [_unsure(state["urn"], state) for state in pending if _type(state["urn"]) in MADE_TWICE]
+
+
+def _unsure(urn: str, state: Mapping[str, Any]) -> str:
+    head, project, _, name = urn.split("::", 3)
+    stack, type_, inputs = head.rpartition(":")[2], _type(urn), state.get("inputs", {})
+    tag = (inputs.get("tags") or {}).get("Name", name)
+    asked = inputs.get("name") or inputs.get("productName") or name
+    look = MADE_TWICE[type_].format(name=asked, tag=tag, project=project, stack=stack)
+    parent = f" --parent parent={state['parent']}" if state.get("parent") else ""
     return (
-        f"{urn.split('::', 3)[3]}: if the cloud gave no answer, rather than a refusal, it may have been made, and the "
-        f"next `up` would make a second one. Look first: {MADE_TWICE[_type(urn)]}"
+        f"{name}: if the cloud gave no answer, rather than a refusal, it may have been made, and the next `up` would "
+        f"make a second one. Look first: {look}. One that is there and that no `pulumi stack --show-ids` has is it: "
+        f"pulumi import {type_} {name} ID{parent}"
     )
 
 

@@ -8,14 +8,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 import yaml
 
 from gpu_fabric.engine.advice import MakeCommands
 from gpu_fabric.engine.binary import YAML_HOST, Engine, find_engine, find_yaml_host
-from gpu_fabric.engine.history import failed_before, failed_in
-from gpu_fabric.engine.lost import up_with_what_was_lost
+from gpu_fabric.engine.history import checkpoint_in, checkpoint_of, failed_before, failed_in
+from gpu_fabric.engine.lost import interrupted, up_with_what_was_lost
 from gpu_fabric.engine.noise import WithoutNoise
 from gpu_fabric.engine.simulation import Simulation
 from gpu_fabric.engine.stack_file import (
@@ -171,6 +171,7 @@ def run_simulated(request: Request, simulation: Simulation) -> int:
         return run(arguments, environment)
     taking = [*settings, "--non-interactive", "--yes", "--suppress-progress"]
     failed = failed_in(_history(simulation, request))
+    _say_what_was_interrupted(checkpoint_in(_stacks(simulation, request), request.stack))
     code = _up(run, arguments, taking, environment)
     if code and failed:
         print(f"{_FAILED_TWICE}: it looks at what is there and tries once more", file=say, flush=True)
@@ -184,6 +185,11 @@ _FAILED_TWICE = "the last two updates of this stack failed"
 
 #: With it the engine takes `--event-log FILE`, which it otherwise hides (pulumi/pulumi cmd/pulumi, `hasDebugCommands`).
 _DEBUG = {"PULUMI_DEBUG_COMMANDS": "true"}
+
+
+def _say_what_was_interrupted(checkpoint: Mapping[str, Any]) -> None:
+    for line in interrupted(checkpoint):
+        print(f"an `up` before this one was interrupted: {line}", file=sys.stderr, flush=True)
 
 
 def _up(
@@ -239,6 +245,7 @@ def run_real(request: Request, environment: Mapping[str, str]) -> int:
     if request.command != "up" or not _writes_events(engine, environment):
         return run(arguments, environment)
     failed = failed_before(engine, request.stack, request.project, environment)
+    _say_what_was_interrupted(checkpoint_of(engine, request.stack, request.project, environment))
     code = _up(run, arguments, ["--stack", request.stack], environment)
     if code and failed:
         # The engine asked before it began, and whoever said no is not asked again.
@@ -288,9 +295,14 @@ def _history(simulation: Simulation, request: Request) -> Path:
     )
 
 
+def _stacks(simulation: Simulation, request: Request) -> Path:
+    """Where the folder's backend keeps the project's stacks."""
+    return simulation.folder / "state" / ".pulumi" / "stacks" / _project_name(request.project)
+
+
 def _stack_exists(simulation: Simulation, request: Request) -> bool:
     """Whether the folder's backend holds the stack (asking the engine would cost a second)."""
-    stacks = simulation.folder / "state" / ".pulumi" / "stacks" / _project_name(request.project)
+    stacks = _stacks(simulation, request)
     # `pulumi stack rm` leaves <stack>.json.bak behind.
     return any((stacks / f"{request.stack}.json{end}").exists() for end in ("", ".gz"))
 

@@ -1,8 +1,11 @@
 """AWS Interconnect – multicloud with Azure's preview, in two phases.
 
-Creates nothing. AWS's connection is `interconnect.Connection` of pulumi-aws-native; Azure's half takes an activation
-key that pulumi-azure-native 3.29.0 has no property for. So the first `up` makes both gateways and says what to order at
-which end, and `provisioned: true` only records that it is done: routes, addresses, VLAN and MACsec are the clouds'.
+Creates nothing. pulumi-aws 7.51.1 has no resource of AWS's connection (2026-11-30); botocore 1.44.8 has its API,
+`interconnect`, whose CreateConnection wants the id of an environment that ListEnvironments gives, and
+pulumi-aws-native, which is no dependency here, `interconnect.Connection`. Azure's half takes an activation key that pulumi-azure-native
+3.29.0 has no property for, so the halves would still be joined by hand. So the first `up` makes both gateways and says
+what to order at which end, and `provisioned: true` only records that it is done: routes, addresses, VLAN and MACsec are
+the clouds'.
 """
 
 from __future__ import annotations
@@ -25,7 +28,8 @@ def native_steps(
             azure,
             f" with {settings.bandwidth_mbps} Mb/s, attached to the Direct Connect gateway ",
             direct_connect_gateway,
-            "; keep its activation key secret",
+            " (`aws interconnect list-environments`, then `aws interconnect create-connection`); keep its activation "
+            "key secret",
         ),
         pulumi.Output.concat(
             "Azure: accept it with the activation key and the AWS account, and connect it to the gateway ",

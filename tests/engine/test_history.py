@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
 import pytest
 
-from gpu_fabric.engine.history import failed_in
+from gpu_fabric.engine.history import checkpoint_in, failed_in
 
 
 def _updates(folder: Path, *results: str) -> Path:
@@ -35,3 +36,11 @@ def test_a_stack_that_never_had_one_did_not_fail(tmp_path: Path) -> None:
 def test_what_a_killed_run_left_half_written_says_nothing(tmp_path: Path) -> None:
     (_updates(tmp_path, "failed") / "dev-1796000000000000009.history.json").write_text('{"kind": "upd')
     assert failed_in(tmp_path) is False
+
+
+def test_a_stacks_state_is_read_packed_or_not_and_is_empty_where_it_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "plain.json").write_text('{"version": 3}')
+    (tmp_path / "packed.json.gz").write_bytes(gzip.compress(b'{"version": 4}'))
+    (tmp_path / "cut.json").write_text('{"vers')
+    found = [checkpoint_in(tmp_path, name) for name in ("plain", "packed", "cut", "none")]
+    assert found == [{"version": 3}, {"version": 4}, {}, {}]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpu_fabric.engine.lost import Lost, import_file, told, up_with_what_was_lost
+from gpu_fabric.engine.lost import Lost, import_file, interrupted, told, up_with_what_was_lost
 
 SUBSCRIPTION = "/subscriptions/00000000-0000-0000-0000-000000000000"
 OURS = f"{SUBSCRIPTION}/resourceGroups/ours"
@@ -22,9 +22,9 @@ def urn(type_: str, name: str) -> str:
     return f"urn:pulumi:dev::fabric::gpu-fabric:index:AzureLinkEnd${type_}::{name}"
 
 
-def planned(type_: str, name: str, id_: str = "", side: str = "new", **inputs: str) -> str:
+def planned(type_: str, called: str, id_: str = "", side: str = "new", **inputs: Any) -> str:
     state = {
-        "urn": urn(type_, name),
+        "urn": urn(type_, called),
         "type": type_,
         "id": id_,
         "parent": PARENT,
@@ -121,14 +121,49 @@ def test_other_errors_say_nothing_of_what_is_there() -> None:
 ROUTER = "equinix:fabric/cloudRouter:CloudRouter"
 
 
-def test_what_a_cloud_makes_as_often_as_it_is_asked_is_named_where_its_creation_failed() -> None:
-    read = told([planned(ROUTER, "router"), refused(ROUTER, "router", "context deadline exceeded")])
-    assert read.unsure == [
-        "router: if the cloud gave no answer, rather than a refusal, it may have been made, and the next `up` would "
-        "make a second one. Look first: the cloud routers in Equinix's portal"
-    ]
+@pytest.mark.parametrize(
+    ("type_", "inputs", "look"),
+    [
+        (ROUTER, {"name": "link-router-0"}, "the cloud routers named link-router-0 in Equinix's portal"),
+        (
+            "aws:directconnect/gateway:Gateway",
+            {"name": "link-direct-connect-0a1b2c3"},
+            "aws directconnect describe-direct-connect-gateways --query "
+            "\"directConnectGateways[?directConnectGatewayName=='link-direct-connect-0a1b2c3']\"",
+        ),
+        (
+            "aws:ec2/vpnGateway:VpnGateway",
+            {"tags": {"Name": "link-private"}},
+            "aws ec2 describe-vpn-gateways --filters 'Name=tag:Name,Values=link-private' "
+            "'Name=tag:gpu-fabric:project,Values=fabric' 'Name=tag:gpu-fabric:stack,Values=dev'",
+        ),
+        ("megaport:index/mcr:Mcr", {"productName": "m"}, "the services named m in Megaport's portal"),
+    ],
+)
+def test_what_a_cloud_makes_as_often_as_it_is_asked_is_named_with_how_to_look_and_to_take_it_in(
+    type_: str, inputs: dict[str, Any], look: str
+) -> None:
+    said = (
+        "one: if the cloud gave no answer, rather than a refusal, it may have been made, and the next `up` would make "
+        f"a second one. Look first: {look}. One that is there and that no `pulumi stack --show-ids` has is it: pulumi "
+        f"import {type_} one ID --parent parent={PARENT}"
+    )
+    plan = planned(type_, "one", **inputs)
+    assert told([plan, refused(type_, "one", "context deadline exceeded")]).unsure == [said]
+    (state,) = (json.loads(plan)["resourcePreEvent"]["metadata"]["new"],)
+    pending = {"pending_operations": [{"type": "creating", "resource": state}]}
+    assert interrupted({"deployment": pending}) == [said]
+    assert interrupted({"checkpoint": {"latest": pending}}) == [said]
+
+
+def test_what_is_made_once_or_is_there_needs_no_look() -> None:
     assert told([planned(ROUTER, "router", "an id"), refused(ROUTER, "router", "late")]).unsure == []
     assert told([planned(CIRCUIT, "circuit"), refused(CIRCUIT, "circuit", "late")]).unsure == []
+    state = json.loads(planned(CIRCUIT, "circuit"))["resourcePreEvent"]["metadata"]["new"]
+    for operation in ({"type": "creating", "resource": state}, {"type": "deleting", "resource": state}):
+        assert interrupted({"deployment": {"pending_operations": [operation]}}) == []
+    assert interrupted({}) == []
+    assert interrupted({"deployment": None}) == []
 
 
 def test_the_import_names_the_parents_once() -> None:
