@@ -30,7 +30,7 @@ def command(file: Path | None, arguments: tuple[str, ...]) -> None:
     if file is not None:
         from gpu_fabric.nccl.preflight.zipapp import write
 
-        click.echo(f"{file}: {write(file, planned_busbw):,} bytes; needs Python 3.10 or later")
+        click.echo(f"{file}: {write(file, planned_busbw):,} bytes; needs Python 3.8 or later")
         return
     if not arguments:
         click.echo(click.get_current_context().get_help())

@@ -74,12 +74,9 @@ def _set_by_plugin(situation: Situation) -> list[SetElsewhere]:
     values: dict[str, str] = dict(row.get("sets", {}))
     for since, more in row.get("sets_since", {}).items():
         if situation.plugin is not None and situation.plugin >= parse_version(since):
-            values |= more
-    values |= {
-        entry["name"]: entry["value"]
-        for entry in plugin["always"]
-        if matches(entry.get("when", {}), situation)
-    }
+            values.update(more)
+    always = (entry for entry in plugin["always"] if matches(entry.get("when", {}), situation))
+    values.update((entry["name"], entry["value"]) for entry in always)
     topology = {
         "static": "the file it installs",
         "generated": "a file it writes at run time (/proc/self/fd/N)",

@@ -5,15 +5,16 @@ The rows are trusted here; `catalog` checks them, and a test holds that both rea
 
 from __future__ import annotations
 
-import dataclasses
+import ast
 import tomllib
-import types
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
 
+from gpu_fabric.nccl.hardware import models
 from gpu_fabric.nccl.hardware.models import Cloud, NodeSize
 
 Row = TypeVar("Row")
@@ -21,25 +22,39 @@ Row = TypeVar("Row")
 
 def build(kind: type[Row], values: Mapping[str, Any]) -> Row:
     """A frozen model of the catalog from plain values; KeyError and TypeError where they are of another shape."""
-    hints = get_type_hints(kind)
-    return kind(**{name: _value(hints[name], value) for name, value in values.items()})
+    return kind(**{name: _value(_annotations(kind)[name], value) for name, value in values.items()})
 
 
-def _value(hint: Any, value: Any) -> Any:
+@cache
+def _annotations(kind: type[Any]) -> Mapping[str, ast.expr]:
+    """Field → annotation as it is written: Python 3.8 cannot evaluate `int | None` or `tuple[str, ...]`."""
+    return {field.name: ast.parse(str(field.type), mode="eval").body for field in fields(kind)}
+
+
+def _value(annotation: ast.expr, value: Any) -> Any:
     if value is None:
         return None
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return _value(next(argument for argument in arguments if argument is not type(None)), value)
-    if origin is tuple:
-        return tuple(_value(arguments[0], item) for item in value)
-    if origin is not None and issubclass(origin, Mapping):
-        return {key: _value(arguments[1], item) for key, item in value.items()}
-    if isinstance(hint, type) and issubclass(hint, Enum):
-        return hint(value)
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return build(hint, value)
-    return float(value) if hint is float else value
+    if isinstance(annotation, ast.BinOp):  # `X | None`
+        return _value(annotation.left, value)
+    if isinstance(annotation, ast.Subscript):
+        return _collection(annotation, value)
+    assert isinstance(annotation, ast.Name)
+    kind = getattr(models, annotation.id, None)
+    if is_dataclass(kind) and isinstance(kind, type):
+        return build(kind, value)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
+    return float(value) if annotation.id == "float" else value
+
+
+def _collection(annotation: ast.Subscript, value: Any) -> Any:
+    """`tuple[X, ...]` or `Mapping[str, X]`."""
+    # Python 3.8 wraps what stands in the brackets once more.
+    inside: Any = getattr(annotation.slice, "value", annotation.slice)
+    first, second = inside.elts
+    if isinstance(annotation.value, ast.Name) and annotation.value.id == "tuple":
+        return tuple(_value(first, item) for item in value)
+    return {key: _value(second, item) for key, item in value.items()}
 
 
 @cache

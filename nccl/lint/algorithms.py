@@ -12,6 +12,7 @@ from typing import Final
 
 from gpu_fabric.nccl.environment.situation import Situation
 from gpu_fabric.nccl.hardware.models import Fabric
+from gpu_fabric.nccl.text import without_prefix
 from gpu_fabric.nccl.versions import Version, parse_version
 
 PROTOCOLS: Final = ("ll", "ll128", "simple")
@@ -104,7 +105,7 @@ def parse_selection(value: str, known: tuple[str, ...], nccl: Version | None) ->
             problem = problem or f"{function!r} is no collective"
         inverted = listed.startswith("^")
         # NCCL reads the words with strtok, which skips empty ones.
-        words = tuple(word.lower() for word in listed.removeprefix("^").split(",") if word)
+        words = tuple(word.lower() for word in without_prefix(listed, "^").split(",") if word)
         for word in words:
             if word not in known:
                 problem = problem or f"{word!r} is none of {', '.join(known)}"

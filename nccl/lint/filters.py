@@ -18,6 +18,7 @@ from gpu_fabric.nccl.hardware.models import Fabric
 from gpu_fabric.nccl.hardware.plain import plain_sizes
 from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis, Fix, about
 from gpu_fabric.nccl.lint.sources import Assignment
+from gpu_fabric.nccl.text import without_prefix
 from gpu_fabric.nccl.versions import Version
 
 MAX_DEVICES: Final = 32
@@ -46,8 +47,8 @@ class Filter:
 
 def parse_filter(value: str) -> Filter:
     """`[^][=]a,b`, never refused."""
-    rest = value.removeprefix("^")
-    return Filter(value.startswith("^"), rest.startswith("="), tuple(rest.removeprefix("=").split(",")))
+    rest = without_prefix(value, "^")
+    return Filter(value.startswith("^"), rest.startswith("="), tuple(without_prefix(rest, "=").split(",")))
 
 
 def check_devices(

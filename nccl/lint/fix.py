@@ -9,6 +9,7 @@ from typing import Final
 from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis
 from gpu_fabric.nccl.lint.sources import Assignment, Format
 from gpu_fabric.nccl.lint.sources.detect import BYTE_ORDER_MARK
+from gpu_fabric.nccl.text import without_prefix, without_suffix
 
 _SHELLS: Final = frozenset({Format.SHELL, Format.SLURM})
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_./:^=,+-]*")
@@ -20,7 +21,7 @@ def mend(text: str, diagnoses: Iterable[Diagnosis]) -> str:
     """The text with the fixes of these diagnoses. A line that cannot be changed with certainty stays."""
     diagnoses = list(diagnoses)
     if any(diagnosis.fix and diagnosis.fix.change is Change.FILE for diagnosis in diagnoses):
-        text = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").removesuffix("\r")
+        text = without_suffix(without_prefix(text, BYTE_ORDER_MARK).replace("\r\n", "\n"), "\r")
     lines = text.split("\n")
     # A line that is written anew is right for what else is changed in it.
     chosen: dict[tuple[bool, int, str], Diagnosis] = {}
@@ -48,26 +49,24 @@ def _apply(lines: list[str], diagnosis: Diagnosis, removed: set[int]) -> None:
         return
     first = assignment.line - 1
     line = lines[first]
-    match fix.change:
-        case Change.DELETE if assignment.alone:
-            _delete(lines, assignment, diagnosis.finding.code, removed)
-        case Change.EXPORT:
-            lines[first] = f"{_indent(line)}export {line.lstrip()}"
-        case Change.LINE:
-            lines[first] = fix.text
-        case Change.VALUE if assignment.value is not None:
-            _replace_value(lines, assignment, fix.text)
-        case Change.NAME:
-            lines[first] = re.sub(
-                rf"(?<![A-Za-z0-9_]){re.escape(assignment.name)}(?![A-Za-z0-9_])", fix.text, line
-            )
+    if fix.change is Change.DELETE and assignment.alone:
+        _delete(lines, assignment, diagnosis.finding.code, removed)
+    elif fix.change is Change.EXPORT:
+        lines[first] = f"{_indent(line)}export {line.lstrip()}"
+    elif fix.change is Change.LINE:
+        lines[first] = fix.text
+    elif fix.change is Change.VALUE and assignment.value is not None:
+        _replace_value(lines, assignment, fix.text)
+    elif fix.change is Change.NAME:
+        name = rf"(?<![A-Za-z0-9_]){re.escape(assignment.name)}(?![A-Za-z0-9_])"
+        lines[first] = re.sub(name, fix.text, line)
 
 
 def _delete(lines: list[str], assignment: Assignment, code: str, removed: set[int]) -> None:
     first = assignment.line - 1
     if assignment.format in _SHELLS:
         # A `then` or `do` must not end up empty, so the line becomes the command that does nothing.
-        written = lines[first].strip().removeprefix("export").strip()
+        written = without_prefix(lines[first].strip(), "export").strip()
         lines[first] = f"{_indent(lines[first])}: # gpu-fabric lint took out {written} ({code})"
         return
     removed.update(range(first, assignment.end))

@@ -16,6 +16,7 @@ from gpu_fabric.nccl.lint.algorithms import ALGORITHMS_SINCE, PROTOCOLS, known_a
 from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis, Fix, about
 from gpu_fabric.nccl.lint.filters import check_devices, check_interfaces
 from gpu_fabric.nccl.lint.sources import Assignment, Format
+from gpu_fabric.nccl.text import without_prefix
 from gpu_fabric.nccl.versions import Version, parse_version
 
 GUIDE: Final = "NCCL user guide, env.html"
@@ -278,7 +279,7 @@ def _refused(
 def _check_subsystems(
     assignment: Assignment, value: str, _row: Mapping[str, Any], _situation: Situation
 ) -> Iterator[Diagnosis]:
-    for word in value.removeprefix("^").split(","):
+    for word in without_prefix(value, "^").split(","):
         if word.upper() not in SUBSYSTEMS:
             near = get_close_matches(word.upper(), SUBSYSTEMS, n=1)
             yield about(

@@ -18,6 +18,7 @@ from gpu_fabric.nccl.lint.algorithms import PROTOCOLS, Effect, effect_of, listed
 from gpu_fabric.nccl.lint.diagnosis import Change, Diagnosis, Fix, about
 from gpu_fabric.nccl.lint.grammar import is_default
 from gpu_fabric.nccl.lint.sources import Assignment
+from gpu_fabric.nccl.text import without_prefix
 
 
 @cache
@@ -42,7 +43,7 @@ def check_rules(assignment: Assignment, situation: Situation) -> Iterator[Diagno
         ):
             words = {"name": assignment.name, "value": assignment.value or ""}
             if "algorithms" in rule:
-                words |= _words_of_effect(assignment.value or "", situation)
+                words.update(_words_of_effect(assignment.value or "", situation))
             yield about(
                 assignment,
                 rule["code"],
@@ -138,7 +139,7 @@ def _holds(rule: Mapping[str, Any], assignment: Assignment, situation: Situation
 
 def _includes_protocol(value: str, wanted: str, situation: Situation) -> bool:
     parsed = parse_selection(value, PROTOCOLS, situation.nccl)
-    named = parsed.names(wanted.removeprefix("-")) and parsed.problem is None
+    named = parsed.names(without_prefix(wanted, "-")) and parsed.problem is None
     return not named if wanted.startswith("-") else named
 
 
@@ -190,4 +191,6 @@ _CONDITIONS: Mapping[str, Any] = {
 def _fix(written: str | None) -> Fix | None:
     if written is None:
         return None
-    return Fix(Change.VALUE, written.removeprefix("=")) if written.startswith("=") else Fix(Change(written))
+    return (
+        Fix(Change.VALUE, without_prefix(written, "=")) if written.startswith("=") else Fix(Change(written))
+    )

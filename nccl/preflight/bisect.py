@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-Group: TypeAlias = tuple[str, ...]
-Round: TypeAlias = Callable[[Sequence[Group]], Sequence[bool]]
+# Text, because Python 3.8 cannot evaluate it.
+Group: TypeAlias = "tuple[str, ...]"
+Round: TypeAlias = "Callable[[Sequence[Group]], Sequence[bool]]"
 """Runs disjoint groups at the same time; whether each passed."""
 
 
@@ -86,7 +87,7 @@ def find_culprits(nodes: Sequence[str], run: Round, *, alone: bool = True) -> Se
     return search
 
 
-Play: TypeAlias = Callable[[str, Sequence[Group]], list[bool]]
+Play: TypeAlias = "Callable[[str, Sequence[Group]], list[bool]]"
 
 
 def _pairs(search: Search, rest: list[str], play: Play) -> list[Group] | None:

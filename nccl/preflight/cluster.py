@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from gpu_fabric.nccl.preflight.bisect import Culprit, Group, Search, Step, Suspect, find_culprits
 from gpu_fabric.nccl.preflight.judge import Gate, causes_search, judge, reason, size_text
@@ -28,7 +28,7 @@ PAIR_SHARE: Final = 0.8
 """Of the best pair: a pair below that is bad, where no published value tells."""
 
 #: Start all these groups' runs at once; one output each, in order.
-Start = Callable[[Sequence[Group]], Sequence[Output]]
+Start: TypeAlias = "Callable[[Sequence[Group]], Sequence[Output]]"
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 GIB: Final = 2**30
 
-Planner: TypeAlias = Callable[[str, str, int, int], "float | None"]
+Planner: TypeAlias = "Callable[[str, str, int, int], float | None]"
 """(size, collective, nodes, bytes) → GB/s, or None."""
 
 

@@ -26,7 +26,7 @@ def mpijob(
     """
     resources: dict[str, str | int] = {"nvidia.com/gpu": job.gpus_per_node}
     if efa_devices:
-        resources |= {"vpc.amazonaws.com/efa": efa_devices, "hugepages-2Mi": "5120Mi", "memory": "32Gi"}
+        resources.update({"vpc.amazonaws.com/efa": efa_devices, "hugepages-2Mi": "5120Mi", "memory": "32Gi"})
     if rdma_resource:
         resources[rdma_resource] = 1
     shell = shlex.join(

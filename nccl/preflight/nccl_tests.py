@@ -31,8 +31,9 @@ _NUMBERS: Final = re.compile(r"[-+\s0-9.e:/NA]*")
 _REPLAY: Final = re.compile(r"\S {32,}\S")
 """The replay of a trace prints blanks for what is out of place."""
 _NUMBER: Final = re.compile(r"[-+]?[0-9]{1,30}(?:\.[0-9]{0,30})?(?:e[-+]?[0-9]{1,3})?")
-_TYPES: Final = {"int8": 1, "uint8": 1, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8} | {
-    "half": 2, "float": 4, "double": 8, "bfloat16": 2, "f8e4m3": 1, "f8e5m2": 1
+_TYPES: Final = {
+    "int8": 1, "uint8": 1, "int32": 4, "uint32": 4, "int64": 8, "uint64": 8,
+    "half": 2, "float": 4, "double": 8, "bfloat16": 2, "f8e4m3": 1, "f8e5m2": 1,
 }  # fmt: skip
 """Bytes of an element; the size of a row is a whole number of them for each rank."""
 _WORDS: Final = ("redop", "root")

@@ -13,6 +13,7 @@ from gpu_fabric.nccl import paths
 from gpu_fabric.nccl.hardware.models import NodeSize
 from gpu_fabric.nccl.preflight.host import Host
 from gpu_fabric.nccl.preflight.result import Result, failed, passed, some, unknown, warned
+from gpu_fabric.nccl.text import without_suffix
 from gpu_fabric.nccl.topology import Pci, Topology, TopologyError, parse
 
 MEMLOCK_BYTES: Final = 16 * 2**30
@@ -298,7 +299,7 @@ def check_setup(host: Host) -> Iterator[Result]:
 def _steps_before(host: Host, step: str) -> Result:
     """This very check is a step of the setup: it waits for itself nowhere, and looks at the steps before it."""
     states = {
-        path.rpartition("/")[2].removesuffix(".json"): str((read_object(host, path) or {}).get("state"))
+        without_suffix(path.rpartition("/")[2], ".json"): str((read_object(host, path) or {}).get("state"))
         for path in host.glob(f"{paths.STEPS}/*.json")
     }
     before = {name: state for name, state in states.items() if name < step}

@@ -1,7 +1,7 @@
-"""Make `gpu-fabric-preflight` one file that runs on a node with Python 3.10 and nothing else, without internet.
+"""Make `gpu-fabric-preflight` one file that runs on a node with Python 3.8 and nothing else, without internet.
 
-It holds `gpu_fabric.nccl` as it is. Python 3.10 lacks `tomllib` and `enum.StrEnum`: the file brings the standard
-library's own `tomllib` of the Python that makes it, and says what a StrEnum is.
+It holds the part of `gpu_fabric.nccl` that it needs, as it is. For Python 3.8 to 3.10 it brings what their standard
+library lacks: `older_python`, and `tomllib` as the Python that makes the file has it.
 """
 
 from __future__ import annotations
@@ -21,34 +21,35 @@ from gpu_fabric.nccl.preflight.expected import Planner
 _MAIN: Final = """\
 import sys
 
-if sys.version_info < (3, 10):
-    sys.exit("gpu-fabric-preflight needs Python 3.10 or later, and this is " + sys.version.split()[0]
+if sys.version_info < (3, 8):
+    sys.exit("gpu-fabric-preflight needs Python 3.8 or later, and this is " + sys.version.split()[0]
              + ": run it with a newer one (python3.11 FILE ...)")
 if sys.version_info < (3, 11):
-    import enum
+    from gpu_fabric.nccl.preflight.older_python import install
 
-    sys.path.append(sys.path[0] + "/backport")
-
-    class StrEnum(str, enum.Enum):
-        def __str__(self):
-            return self.value
-
-        def __format__(self, spec):
-            return format(self.value, spec)
-
-        @staticmethod
-        def _generate_next_value_(name, start, count, last_values):
-            return name.lower()
-
-    enum.StrEnum = StrEnum
+    install(sys.path[0] + "/backport")
 
 from gpu_fabric.nccl.preflight.__main__ import main
 
 sys.exit(main())
 """
 
-#: Programs for other places, and what only makes start-up data.
-_LEFT_OUT: Final = ("templates", "node", "bootstrap", "launch")
+#: Programs for other places, what only makes start-up data, and what no check asks for.
+_LEFT_OUT: Final = frozenset(
+    {
+        "templates",
+        "node",
+        "bootstrap",
+        "launch",
+        "markdown.py",
+        "environment/pages.py",
+        "hardware/page.py",
+        "lint/pages.py",
+        "preflight/zipapp.py",
+        "topology/compare.py",
+        "topology/draw.py",
+    }
+)
 _SUFFIXES: Final = (".py", ".toml", ".txt", ".json")
 
 
@@ -63,7 +64,7 @@ def build(planner: Planner | None = None, *, interpreter: str = "/usr/bin/env py
         if (
             path.is_file()
             and path.suffix in _SUFFIXES
-            and name.parts[0] not in _LEFT_OUT
+            and _LEFT_OUT.isdisjoint((name.parts[0], name.as_posix()))
             and "__pycache__" not in name.parts
         ):
             entries[f"gpu_fabric/nccl/{name}"] = path.read_text(encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
+from gpu_fabric.nccl.text import without_suffix
 from gpu_fabric.nccl.topology import values
 
 _SPEED_NUMBER = re.compile(r"\d+(\.\d)?")
@@ -67,7 +68,7 @@ def _link_speed(text: str) -> str | None:
         return None
     named = _GENERATIONS.get(re.sub(r"[^a-z0-9]|pcie|eration", "", text.lower()))
     number = _SPEED_NUMBER.match(text)
-    return named or _SPEEDS.get(number.group().removesuffix(".0") if number else "")
+    return named or _SPEEDS.get(without_suffix(number.group(), ".0") if number else "")
 
 
 def _link_width(text: str) -> str | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from gpu_fabric.nccl.topology.values import device_kind, link_gigabytes_per_second
 
@@ -166,7 +166,8 @@ class Topology:
         return tuple(pci for _, _, pci in self.devices() if pci.kind == "nic")
 
 
-Node = Topology | Cpu | Pci | Gpu | Nic | Net | NvLink | C2c | PciLink
+# Text, because Python 3.8 and 3.9 cannot evaluate it.
+Node: TypeAlias = "Topology | Cpu | Pci | Gpu | Nic | Net | NvLink | C2c | PciLink"
 
 #: Element name → its model; the fields of type tuple hold the children, under the element's name and an `s`.
 ELEMENTS: dict[str, type[Node]] = {

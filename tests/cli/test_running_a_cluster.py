@@ -145,7 +145,7 @@ def test_preflight_hands_its_arguments_on_and_its_exit_code_back(cli: Cli) -> No
 def test_preflight_writes_itself_as_one_file_with_the_planners_predictions(cli: Cli, tmp_path: Path) -> None:
     path = tmp_path / "gpu-fabric-preflight"
     ran = cli("preflight", "--write", path)
-    assert "bytes; needs Python 3.10 or later" in ran.output
+    assert "bytes; needs Python 3.8 or later" in ran.output
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from gpu_fabric.nccl.preflight.expected import expected\n"

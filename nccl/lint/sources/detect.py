@@ -11,6 +11,7 @@ from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Misreadi
 from gpu_fabric.nccl.lint.sources.conf import read_conf
 from gpu_fabric.nccl.lint.sources.dockerfile import read_dockerfile
 from gpu_fabric.nccl.lint.sources.shell import read_shell
+from gpu_fabric.nccl.text import without_prefix
 
 _ENV_LINE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(%%|\(\))?=.*")
 _SHELL_SUFFIXES: Final = frozenset({".sh", ".bash", ".zsh", ".ksh", ".csh", ".tcsh"})
@@ -62,7 +63,7 @@ def other_language(path: str, text: str) -> str | None:
     suffix = PurePath(path).suffix.lower()
     if suffix in _OTHER_LANGUAGES:
         return suffix
-    interpreter = _OTHER_INTERPRETER.match(text.removeprefix(BYTE_ORDER_MARK))
+    interpreter = _OTHER_INTERPRETER.match(without_prefix(text, BYTE_ORDER_MARK))
     return interpreter[0] if interpreter else None
 
 
@@ -71,7 +72,7 @@ def detect_format(path: str, text: str) -> Format:
 
     `.conf` says little: nccl.conf is NCCL's, and others are sourced by scripts as often as NCCL_CONF_FILE names them.
     """
-    text = text.removeprefix(BYTE_ORDER_MARK)
+    text = without_prefix(text, BYTE_ORDER_MARK)
     name = PurePath(path).name.lower()
     suffix = PurePath(name).suffix
     if name.startswith("dockerfile") or suffix == ".dockerfile" or name == "containerfile":
@@ -100,7 +101,7 @@ def read_source(path: str, text: str, format_: Format | None = None) -> Source:
     """Read an environment file of any kind. Never raises for its content."""
     chosen = format_ or detect_format(path, text)
     if text.startswith(BYTE_ORDER_MARK):
-        source = _read(path, text.removeprefix(BYTE_ORDER_MARK), chosen)
+        source = _read(path, without_prefix(text, BYTE_ORDER_MARK), chosen)
         marks = (_MARK_MISREAD,) if chosen in _TAKE_MARK_FOR_TEXT else ()
         return replace(source, text=text, misreadings=(*marks, *source.misreadings))
     return _read(path, text, chosen)
@@ -118,20 +119,18 @@ _MARK_MISREAD: Final = Misreading(
 
 
 def _read(path: str, text: str, chosen: Format) -> Source:
-    match chosen:
-        case Format.CONF:
-            return read_conf(path, text)
-        case Format.DOCKERFILE:
-            return read_dockerfile(path, text)
-        case Format.KUBERNETES:
-            # Imported here: PyYAML is not on every node, and the preflight reads no YAML.
-            from gpu_fabric.nccl.lint.sources.kubernetes import read_kubernetes
+    if chosen is Format.CONF:
+        return read_conf(path, text)
+    if chosen is Format.DOCKERFILE:
+        return read_dockerfile(path, text)
+    if chosen is Format.KUBERNETES:
+        # Imported here: PyYAML is not on every node, and the preflight reads no YAML.
+        from gpu_fabric.nccl.lint.sources.kubernetes import read_kubernetes
 
-            return read_kubernetes(path, text)
-        case Format.ENV:
-            return _read_env(path, text)
-        case _:
-            return read_shell(path, text, format_=chosen)
+        return read_kubernetes(path, text)
+    if chosen is Format.ENV:
+        return _read_env(path, text)
+    return read_shell(path, text, format_=chosen)
 
 
 def _read_env(path: str, text: str) -> Source:

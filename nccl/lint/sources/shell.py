@@ -16,6 +16,7 @@ from typing import Final
 
 from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Misreading, Source, concerns_us
 from gpu_fabric.nccl.lint.sources.conf import read_conf
+from gpu_fabric.nccl.text import without_prefix, without_suffix
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
 _WORD: Final = re.compile(
@@ -307,7 +308,7 @@ def _sets_nothing(statement: _Statement, words: list[str], *, csh: bool) -> Iter
     """Lines that look like assignments and are none: `export A = b`, `A = b`, and `setenv` outside of csh."""
     for command in _commands(words):
         rest = command[1:] if command[0] in _DECLARES or command[0] == "setenv" else command
-        name = rest[0].removesuffix("=") if rest else ""
+        name = without_suffix(rest[0], "=") if rest else ""
         if not re.fullmatch(_NAME, name) or not concerns_us(name):
             continue
         alone = len(command) == len(words) and statement.line == statement.last_line
@@ -327,7 +328,7 @@ def _sets_nothing(statement: _Statement, words: list[str], *, csh: bool) -> Iter
         split = rest[1:2] == ["="] or (len(rest) > 1 and rest[1].startswith("="))
         empty = rest[0].endswith("=") and command[0] in _DECLARES and len(rest) == 2 and "=" not in rest[1]
         if split or (empty and not concerns_us(rest[1])):
-            values = [word for word in (rest[1].removeprefix("="), *rest[2:]) if word]
+            values = [word for word in (without_prefix(rest[1], "="), *rest[2:]) if word]
             yield Misreading(
                 "env-shell-syntax",
                 statement.line_of(name),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
 import secrets
 import socket
 import threading
 import time
+from contextlib import suppress
 from typing import Any, Final
 
 from gpu_fabric.nccl.preflight.link.datagrams import (
@@ -170,10 +170,7 @@ def _bulk(address: tuple[str, int], asked: dict[str, Any], flows: int) -> int:
     totals = [0] * flows
 
     def one(number: int) -> None:
-        with (
-            contextlib.suppress(OSError, LinkError),
-            socket.create_connection(address, timeout=5) as connection,
-        ):
+        with suppress(OSError, LinkError), socket.create_connection(address, timeout=5) as connection:
             stream = connection.makefile("rwb", buffering=0)
             _greet(stream, asked)
             if asked["direction"] == "down":

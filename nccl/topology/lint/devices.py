@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpu_fabric.nccl.text import without_suffix
 from gpu_fabric.nccl.topology import values
 from gpu_fabric.nccl.topology.lint.file import File, Found, has_pci, is_invented, is_published
 from gpu_fabric.nccl.topology.meant import meant
@@ -51,7 +52,7 @@ def _affinity(cpu: Element, affinity: Attribute) -> Found:
     if cpus is None:
         return Found("topology-affinity-words", affinity.line, pinned, remedy)
     remedy = (
-        f"{remedy.removesuffix('.')} for CPUs {values.cpu_list(cpus)}, or leave affinity out: NCCL reads it from "
+        f"{without_suffix(remedy, '.')} for CPUs {values.cpu_list(cpus)}, or leave affinity out: NCCL reads it from "
         "the node."
     )
     return Found("topology-affinity-ranges", affinity.line, pinned, remedy)
