@@ -97,8 +97,10 @@ def _ask(place: CircuitPlace, parent: pulumi.Resource | None) -> network.GetExpr
     )
 
 
-def circuit_now(place: CircuitPlace, parent: pulumi.Resource | None = None) -> CircuitNow:
-    """A look-up, which needs a login; made only where the user says that the circuit is provisioned."""
+def circuit_now(
+    place: CircuitPlace, parent: pulumi.Resource | None = None, *, key: str = "provisioned"
+) -> CircuitNow:
+    """A look-up, which needs a login; made only where the user's `key` of the link asks for one."""
 
     def ask() -> network.GetExpressRouteCircuitResult | None:
         try:
@@ -111,7 +113,7 @@ def circuit_now(place: CircuitPlace, parent: pulumi.Resource | None = None) -> C
 
     found = looked_up(
         ask,
-        where="interconnect.provisioned",
+        where=f"interconnect.{key}",
         what=str(place),
         remedy="log in, or drop the key until you can",
     )

@@ -159,7 +159,7 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
         own = circuit_place(name, None)
         raise_if_any(name, own_circuit(settings, own))
         if settings.partner is Partner.MANUAL and settings.circuit.id is not None:
-            there = circuit_now(own, self)
+            there = circuit_now(own, self, key="circuit.id")
             raise_if_any(name, [still_held(own, there.state)] if there.held else [])
         now = None
         if settings.partner is Partner.MANUAL and settings.provisioned and sku is not None:

@@ -164,8 +164,13 @@ def _computed(type_: str, name: str, inputs: Mapping[str, Any]) -> dict[str, Any
     return computed
 
 
+Answer = Mapping[str, Any] | str
+#: By the look-up's token.
+Answers = Mapping[str, Answer | Callable[[Mapping[str, Any]], Answer]]
+
+
 class _Mocks(pulumi_mocks.Mocks):
-    def __init__(self, recording: Recording, answers: Mapping[str, Mapping[str, Any] | str]) -> None:
+    def __init__(self, recording: Recording, answers: Answers) -> None:
         self._recording, self._answers = recording, answers
 
     def call(
@@ -173,10 +178,9 @@ class _Mocks(pulumi_mocks.Mocks):
     ) -> Any:  # of the pair that the SDK declares it wants a list
         arguments = _with_whole_numbers(args.args)
         self._recording.invokes.append(Invoked(args.token, arguments))
-        answer = self._answers.get(args.token, {})
-        if isinstance(answer, str):
-            return {}, [("id", answer)]
-        return {**arguments, **answer}
+        given = self._answers.get(args.token, {})
+        answer: Answer = given if isinstance(given, Mapping | str) else given(arguments)
+        return ({}, [("id", answer)]) if isinstance(answer, str) else {**arguments, **answer}
 
     def new_resource(self, args: pulumi_mocks.MockResourceArgs) -> tuple[str | None, dict]:
         if not args.custom:
@@ -247,15 +251,16 @@ def record(
     program: Callable[[], Mapping[str, Any] | None],
     *,
     config: Mapping[str, str] | None = None,
-    answers: Mapping[str, Mapping[str, Any] | str] | None = None,
+    answers: Answers | None = None,
     preview: bool = False,
     project: str = PROJECT,
 ) -> Recording:
     """Run `program` against a recording monitor.
 
     `program` returns outputs to resolve, or None. `config` holds the stack's configuration with full keys
-    (`aws:region`). `answers` maps a look-up's token to what it returns beside its own arguments, or to the words with
-    which it fails. Whatever `program` raises is raised; an error inside an `apply` too.
+    (`aws:region`). `answers` maps a look-up's token to what it returns beside its own arguments, to the words with
+    which it fails, or to a function from its arguments to one of the two. Whatever `program` raises is raised; an
+    error inside an `apply` too.
     """
     recording = Recording()
     logger = logging.Logger("recorder", logging.INFO)

@@ -222,7 +222,9 @@ def test_an_existing_circuit_gets_the_peering_by_its_own_name_and_group(
     peering = made.one(PEERING).inputs
     assert (peering["resourceGroupName"], peering["peeringName"]) == ("their-group", "AzurePrivatePeering")
     asked = [one.arguments for one in made.invokes if one.token == CIRCUIT_STATE]
-    assert {"circuitName": "theirs", "resourceGroupName": "their-group"}.items() <= asked[0].items()
+    assert any(
+        {"circuitName": "theirs", "resourceGroupName": "their-group"}.items() <= one.items() for one in asked
+    )
     assert any(
         "makes a private peering on this circuit, which may have none yet" in t for _, t in made.messages
     )

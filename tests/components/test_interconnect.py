@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -64,7 +65,13 @@ def _recorded(text: str, state: str, peered: bool) -> Recording:
 
     peerings = [{"name": "AzurePrivatePeering", "peeringType": "AzurePrivatePeering"}] if peered else []
     circuit = {"serviceProviderProvisioningState": state, "id": "c", "name": "c", "peerings": peerings}
-    answers = {**ANSWERS, CIRCUIT_STATE: circuit}
+    adopted = json.loads(text).get("circuit", {}).get("id")
+
+    def asked(arguments: Mapping[str, Any]) -> dict[str, Any] | str:
+        there = adopted is None or adopted.endswith(f"/{arguments['circuitName']}")
+        return circuit if there else "Status=404 Code=ResourceNotFound"
+
+    answers = {**ANSWERS, CIRCUIT_STATE: asked}
     try:
         return record(program, config=CONFIG, answers=answers)
     finally:

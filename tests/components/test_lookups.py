@@ -91,6 +91,13 @@ CASES = {
         "({}); log in, or drop the key until you can",
         link={**MANUAL, **SECOND},
     ),
+    "circuit of one's own beside an adopted one": of(
+        "get_express_route_circuit",
+        CIRCUIT_STATE,
+        "interconnect.circuit.id: the circuit train-link-circuit in gpu-fabric-test-train-link could not be looked up "
+        "({}); log in, or drop the key until you can",
+        link={**MANUAL, **SECOND, "circuit": {"id": CIRCUIT_ID}},
+    ),
     "profile of Equinix": of(
         "get_service_profiles",
         PROFILES,
