@@ -51,13 +51,17 @@ def link(
     state: str = "Provisioned",
     *,
     peered: bool = False,
+    own: bool = False,
 ) -> Recording:
-    """The recording of two clusters with a link; made once for the same arguments."""
-    return _recorded(json.dumps({**base, **(change or {})}), state, peered)
+    """The recording of two clusters with a link; made once for the same arguments.
+
+    `own`: the stack's own circuit is there beside the one that it adopts.
+    """
+    return _recorded(json.dumps({**base, **(change or {})}), state, peered, own)
 
 
 @cache
-def _recorded(text: str, state: str, peered: bool) -> Recording:
+def _recorded(text: str, state: str, peered: bool, own: bool) -> Recording:
     def program() -> dict[str, Any]:
         set_all_config(CONFIG, ["gpu-fabric:bgpKey"])
         settings = read_fabric({"aws": AWS, "azure": AZURE, "interconnect": json.loads(text)})
@@ -68,7 +72,7 @@ def _recorded(text: str, state: str, peered: bool) -> Recording:
     adopted = json.loads(text).get("circuit", {}).get("id")
 
     def asked(arguments: Mapping[str, Any]) -> dict[str, Any] | str:
-        there = adopted is None or adopted.endswith(f"/{arguments['circuitName']}")
+        there = own or adopted is None or adopted.endswith(f"/{arguments['circuitName']}")
         return circuit if there else "Status=404 Code=ResourceNotFound"
 
     answers = {**ANSWERS, CIRCUIT_STATE: asked}
@@ -439,7 +443,7 @@ def test_megaport_has_routers_of_a_rate_that_it_sells_and_leaves_the_peering_to_
     interface = inputs(made, INTERFACE, "train-link-interface-0")
     assert (interface["connectionId"], interface["vlan"]) == ("dxcon-megaport", 410)
     looked_up = [one.arguments["name"] for one in made.invokes if one.token == HOSTED]
-    assert sorted(looked_up) == ["train-link-aws-0", "train-link-aws-1"]
+    assert sorted(looked_up) == [f"project-stack-train-link-aws-{number}" for number in (0, 1)]
     assert reaches(made, made.one(PEERING), named(made, _Vxc.token, "train-link-azure-1"))
 
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from gpu_fabric.components.config import read_fabric
+from gpu_fabric.components.fabric import GpuFabric
 from gpu_fabric.components.interconnect.changes import own_circuit, still_held
 from gpu_fabric.components.interconnect.derived import exchange_of
 from gpu_fabric.components.interconnect.gateway import circuit_sku
 from gpu_fabric.components.interconnect.names import CircuitPlace, subscription_of
 from gpu_fabric.components.interconnect.settings import Family, InterconnectSettings, Tier
 from gpu_fabric.components.problems import InvalidInputError
-from tests.components.test_interconnect import CIRCUIT, SECOND, link
+from tests.components.recorder import Recording, record
+from tests.components.test_interconnect import AWS, AZURE, CIRCUIT, CIRCUIT_STATE, CONFIG, SECOND
 from tests.components.test_interconnect import MANUAL as BY_HAND
 from tests.components.test_interconnect_checks import (
     LINK,
@@ -79,6 +82,17 @@ ADOPTED_AZURE = {"subnetId": SUBNET, "subnetCidr": "10.200.16.0/20"}
             "asns.partner: 70000 is reserved by IANA; give another, such as 64512 or 65001",
         ),
         ({"asns": {"partner": 131_072}}, {}, None),
+        (
+            {**MANUAL, "bandwidthMbps": 300},
+            {},
+            "bandwidthMbps: 300 Mb/s is not sold by ExpressRoute; give the nearest that is: 200 or 500",
+        ),
+        (
+            {"partner": "native", "bandwidthMbps": 1_000},
+            {"location": "westeurope"},
+            "partner: the native interconnect is in eastus, westus, germanywestcentral, australiaeast, not in "
+            "westeurope; choose another partner, or one of these regions",
+        ),
         (
             {"exchange": " Washington DC", "rttMs": 2, "equinix": {**LINK["equinix"], "metro": "DC"}},
             {},
@@ -198,11 +212,24 @@ def test_the_circuit_that_the_stack_makes_is_not_adopted() -> None:
     )
 
 
-def test_a_live_link_whose_circuit_is_held_is_not_given_another() -> None:
-    other = {**SECOND, "circuit": {"id": circuit("hub", "other")}}
-    with pytest.raises(InvalidInputError, match="which is Provisioned: Azure deletes none that its provider"):
-        link(other, base=BY_HAND)
-    assert link(other, base=BY_HAND, state="NotProvisioned").of_type(CIRCUIT) == []
+@pytest.mark.parametrize("state", ["Provisioned", "Deprovisioning", "NotProvisioned"])
+def test_a_live_link_whose_circuit_is_held_is_not_given_another(state: str) -> None:
+    second = {**BY_HAND, **SECOND, "circuit": {"id": circuit("hub", "other")}}
+    here = {"serviceProviderProvisioningState": state, "id": "c", "name": "c", "peerings": []}
+
+    def program() -> None:
+        GpuFabric("train", read_fabric({"aws": AWS, "azure": AZURE, "interconnect": second}))
+
+    def recorded() -> Recording:
+        return record(program, config=CONFIG, answers={CIRCUIT_STATE: here})
+
+    if state == "NotProvisioned":
+        assert recorded().of_type(CIRCUIT) == []
+        return
+    with pytest.raises(
+        InvalidInputError, match=f"which is {state}: Azure deletes none that its provider holds"
+    ):
+        recorded()
 
 
 def test_the_same_vlan_on_two_connections_is_said_and_not_refused() -> None:
