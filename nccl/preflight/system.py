@@ -244,7 +244,7 @@ def check_disk(host: Host) -> Iterator[Result]:
         what = f"{paths.SETUP_PLAN} cannot be read: where the local disks belong is not known"
         yield unknown("scratch", what, "Launch the node again, or compare with another node's.")
         return
-    mount = next((step.get("mount") for step in steps if step.get("do") == "scratch"), None)
+    mount = next((step.get("mount") for step in steps if step.get("do", step.get("name")) == "scratch"), None)
     if mount is None:
         return
     notes = [read_object(host, path) or {} for path in host.glob(f"{paths.STEPS}/*-scratch.json")]

@@ -52,6 +52,9 @@ class LinkMeasure:
     back: PathMtu | None = None
     mbps_up: float | None = None
     mbps_down: float | None = None
+    mute_up: int = 0
+    """Flows of which nothing is known: no connection, or no word of what arrived."""
+    mute_down: int = 0
     stalled_up: bool = False
     stalled_down: bool = False
 

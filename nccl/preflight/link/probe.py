@@ -7,7 +7,9 @@ import secrets
 import socket
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 from gpu_fabric.nccl.preflight.link.datagrams import (
@@ -25,12 +27,22 @@ from gpu_fabric.nccl.preflight.link.datagrams import (
     told,
 )
 from gpu_fabric.nccl.preflight.link.measure import LinkMeasure, PathMtu, percentile
-from gpu_fabric.nccl.preflight.link.words import ENDED, PORT, LinkError, RefusedError, hear, say, transfer
+from gpu_fabric.nccl.preflight.link.words import (
+    DRAIN,
+    ENDED,
+    PORT,
+    LinkError,
+    RefusedError,
+    hear,
+    receive_all,
+    say,
+    send_for,
+)
 
 AROUND: Final = 8.0
 """Seconds of a measurement besides round trips and transfers: both searches for the MTU."""
-STALLED_BYTES: Final = 1_000_000
-"""A transfer of seconds that moved less has hung: first segments pass, full ones do not."""
+STALLED_BYTES: Final = 200_000
+"""A transfer that moved less in a second has hung: first segments pass, full ones do not."""
 
 
 def probe(
@@ -47,7 +59,14 @@ def probe(
     try:
         address = str(ipaddress.ip_address(socket.gethostbyname(peer)))
         control = socket.create_connection((address, port), timeout=10)
+    except UnicodeError:
+        raise LinkError(
+            f"{peer!r} is no name of a host", "Give the address that the server prints."
+        ) from None
     except OSError as error:
+        if ":" in peer:
+            remedy = "Give the other node's IPv4 address, on which it serves."
+            raise LinkError(f"{peer} is no IPv4 address, and the probe speaks IPv4 only", remedy) from None
         raise LinkError(
             f"{peer}:{port} does not answer ({error})",
             "Start `gpu-fabric-preflight link --serve` there, and let the security groups of both clouds pass TCP and "
@@ -86,9 +105,11 @@ def _measure(
         measure.back = _back(udp, run, wait, stream)
         for direction in ("up", "down"):
             bulk = {"token": token, "run": run, "do": "bulk", "direction": direction, "seconds": seconds}
-            total = _bulk(address, bulk, flows)
-            setattr(measure, f"mbps_{direction}", total * 8 / seconds / 1e6)
-            setattr(measure, f"stalled_{direction}", total < STALLED_BYTES)
+            found = _bulk(address, bulk, flows)
+            setattr(measure, f"mute_{direction}", flows - len(found))
+            setattr(measure, f"mbps_{direction}", rate_mbps(found))
+            total = sum(flow.received for flow in found)
+            setattr(measure, f"stalled_{direction}", total < STALLED_BYTES * seconds)
 
 
 def _greet(stream: Any, document: dict[str, Any]) -> float:
@@ -165,25 +186,57 @@ def _back(udp: socket.socket, run: int, wait: float, stream: Any) -> PathMtu:
     return PathMtu(largest, route, min(heard, default=None), min(refused) - 1 if refused else None)
 
 
-def _bulk(address: tuple[str, int], asked: dict[str, Any], flows: int) -> int:
-    """Bytes that arrived over that many connections together."""
-    totals = [0] * flows
+@dataclass(frozen=True)
+class Flow:
+    """One connection's transfer; times by this machine's monotonic clock."""
 
-    def one(number: int) -> None:
-        with suppress(OSError, LinkError), socket.create_connection(address, timeout=5) as connection:
-            stream = connection.makefile("rwb", buffering=0)
-            _greet(stream, asked)
-            if asked["direction"] == "down":
-                totals[number] = transfer(connection, asked, sends=False)
-                return
-            transfer(connection, asked, sends=True)
-            connection.shutdown(socket.SHUT_WR)
-            connection.settimeout(10)
-            totals[number] = int(hear(stream).get("received", 0))
+    received: int
+    """Bytes that arrived."""
+    began: float
+    ended: float
 
-    threads = [threading.Thread(target=one, args=(number,), daemon=True) for number in range(flows)]
+
+def _bulk(address: tuple[str, int], asked: dict[str, Any], flows: int) -> list[Flow]:
+    """That many connections at the same time; those of which nothing is known are left out."""
+    found: list[Flow] = []
+    start = threading.Barrier(flows)
+
+    def one() -> None:
+        with suppress(OSError, LinkError, ValueError, threading.BrokenBarrierError):
+            connection = None
+            try:
+                connection = socket.create_connection(address, timeout=5)
+            finally:
+                # All connections are there before any of them sends.
+                start.wait(timeout=20)
+            with connection:
+                stream = connection.makefile("rwb", buffering=0)
+                _greet(stream, asked)
+                began = time.monotonic()
+                received = _transferred(connection, stream, asked)
+                found.append(Flow(received, began, time.monotonic()))
+
+    threads = [threading.Thread(target=one, daemon=True) for _ in range(flows)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(float(asked["seconds"]) + 20)
-    return sum(totals)
+        thread.join(float(asked["seconds"]) + 12 * DRAIN)
+    return [*found]
+
+
+def _transferred(connection: socket.socket, stream: Any, asked: Mapping[str, Any]) -> int:
+    if asked["direction"] == "down":
+        return receive_all(connection, float(asked["seconds"]))
+    # An end that stopped early may have said what it got before it went.
+    with suppress(OSError):
+        send_for(connection, float(asked["seconds"]))
+    connection.settimeout(11 * DRAIN)
+    return int(hear(stream).get("received", 0))
+
+
+def rate_mbps(flows: Sequence[Flow]) -> float:
+    """Mbit/s of all together, from when the first began to when the last ended."""
+    if not flows:
+        return 0.0
+    seconds = max(flow.ended for flow in flows) - min(flow.began for flow in flows)
+    return sum(flow.received for flow in flows) * 8 / max(seconds, 1e-9) / 1e6

@@ -28,7 +28,7 @@ from gpu_fabric.nccl.preflight.link.datagrams import (
     send,
     told,
 )
-from gpu_fabric.nccl.preflight.link.words import PORT, say, transfer
+from gpu_fabric.nccl.preflight.link.words import PORT, receive_all, say, send_for
 
 
 def serve(
@@ -101,7 +101,12 @@ class _Server:
             connection.settimeout(left + 1)
             if first["do"] == "bulk":
                 say(stream, {"ok": True, "left": round(left, 1)})
-                transfer(connection, first, sends=first["direction"] == "down", stream=stream)
+                if first["direction"] == "down":
+                    send_for(connection, float(first["seconds"]))
+                    return
+                count = receive_all(connection, float(first["seconds"]))
+                connection.settimeout(5)
+                say(stream, {"received": count})
                 return
             say(stream, {"ok": True, "left": round(left, 1)})
             while line := stream.readline(65_536):

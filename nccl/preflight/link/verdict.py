@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from gpu_fabric.nccl.preflight.link.datagrams import LARGEST, SMALLEST
-from gpu_fabric.nccl.preflight.link.measure import Demand, LinkMeasure, percentile
+from gpu_fabric.nccl.preflight.link.measure import Demand, LinkMeasure, PathMtu, percentile
 from gpu_fabric.nccl.preflight.result import Report, Result, failed, passed, unknown, warned
 
 
@@ -63,11 +63,7 @@ def _mtus(measure: LinkMeasure, demand: Demand) -> Iterator[Result]:
         if path is None or path.largest is None:
             yield unknown(check, f"no packet of {SMALLEST} bytes arrived", "Mend loss and firewalls first.")
             continue
-        hole = "vanish without a word (a black hole)" if path.silent else f"are answered with MTU {path.told}"
-        remedy = (
-            f"Put `ip route … mtu lock {min(demand.mtu, path.largest)}` on the routes of the sending side "
-            "(CrossCloudRoutes of the node's setup); let ICMP type 3 code 4 pass."
-        )
+        hole, remedy = _larger(path, min(demand.mtu, path.largest))
         if path.route is None:
             what = f"{path.largest} bytes pass {way}; what the sender's route says is not known"
             yield unknown(check, what, "Compare `ip route get` there.")
@@ -86,13 +82,31 @@ def _mtus(measure: LinkMeasure, demand: Demand) -> Iterator[Result]:
             yield passed(check, f"{path.largest} bytes pass {way}; the sender's route says {path.route}")
 
 
+def _larger(path: PathMtu, mtu: int) -> tuple[str, str]:
+    """What becomes of packets larger than the largest that arrived, and what to do."""
+    if not path.silent and path.told is None:
+        what = f"do not fit the sender's own interface ({path.device} bytes)"
+        return what, "Raise that interface's MTU, or promise no more (--mtu, `mtu` of the link)."
+    remedy = (
+        f"Put `ip route … mtu lock {mtu}` on the routes of the sending side (CrossCloudRoutes of the node's setup); "
+        "let ICMP type 3 code 4 pass."
+    )
+    return (
+        "vanish without a word (a black hole)" if path.silent else f"are answered with MTU {path.told}",
+        remedy,
+    )
+
+
 def _throughput(measure: LinkMeasure, demand: Demand) -> Iterator[Result]:
-    for check, mbps, stalled in (
-        ("throughput-up", measure.mbps_up, measure.stalled_up),
-        ("throughput-down", measure.mbps_down, measure.stalled_down),
+    for check, mbps, stalled, mute in (
+        ("throughput-up", measure.mbps_up, measure.stalled_up, measure.mute_up),
+        ("throughput-down", measure.mbps_down, measure.stalled_down, measure.mute_down),
     ):
         if mbps is None:
             yield unknown(check, "not measured", "Run the probe to its end.")
+        elif mute:
+            what = f"{mute} of {demand.flows} flows gave no answer; the others reached {mbps:,.0f} Mbit/s"
+            yield unknown(check, what, "Run it again; a firewall may limit the connections of one address.")
         elif stalled:
             yield failed(check, f"{demand.flows} flows hang after their first segments", "See the MTU above.")
         elif demand.bandwidth_mbps is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
 import time
@@ -12,6 +11,8 @@ from typing import IO, Any, Final
 PORT: Final = 47_000
 LONGEST: Final = 60.0
 """Seconds of one transfer: a server sends for no longer to anybody."""
+DRAIN: Final = 2.0
+"""Seconds without a byte, after which nothing comes of what a sender has handed to its kernel."""
 ENDED: Final = "Start `gpu-fabric-preflight link --serve` there again, with a longer --for."
 
 
@@ -50,28 +51,34 @@ def hear(stream: IO[bytes] | Any) -> dict[str, Any]:
     return document
 
 
-def transfer(connection: socket.socket, asked: Mapping[str, Any], *, sends: bool, stream: Any = None) -> int:
-    """Send or receive for the asked time; bytes received (the sender gives what it handed to the kernel)."""
-    seconds = min(float(asked["seconds"]), LONGEST)
-    end, count = time.monotonic() + seconds, 0
+def send_for(connection: socket.socket, seconds: float) -> None:
+    """Send for so long by this end's own clock, and say that it is over. `OSError` where the other end is gone."""
+    end = time.monotonic() + min(seconds, LONGEST)
     block = b"\0" * (1 << 20)
-    view = bytearray(1 << 20)
     while (left := end - time.monotonic()) > 0:
         connection.settimeout(left)
         try:
-            if sends:
-                count += connection.send(block)
-            else:
-                got = connection.recv_into(view)
-                if not got:
-                    break
-                count += got
+            connection.send(block)
         except (TimeoutError, BlockingIOError):
             break
-        except OSError:
+    connection.settimeout(5)
+    connection.shutdown(socket.SHUT_WR)
+
+
+def receive_all(connection: socket.socket, seconds: float) -> int:
+    """Bytes until the sender says that it is over, or nothing comes any more when it should have been.
+
+    Not by this end's clock: what is left unread when a connection closes resets it, and the sender learns nothing.
+    """
+    end = time.monotonic() + min(seconds, LONGEST)
+    count, view = 0, bytearray(1 << 20)
+    while (left := end - time.monotonic()) > -10 * DRAIN:
+        connection.settimeout(max(left, 0.0) + DRAIN)
+        try:
+            got = connection.recv_into(view)
+        except (TimeoutError, BlockingIOError):
             break
-    if stream is not None and not sends:
-        connection.settimeout(5)
-        with contextlib.suppress(OSError):
-            say(stream, {"received": count})
+        if not got:
+            break
+        count += got
     return count

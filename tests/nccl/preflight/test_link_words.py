@@ -24,6 +24,7 @@ from gpu_fabric.nccl.preflight.link import (
     probe,
     serve,
 )
+from gpu_fabric.nccl.preflight.link.probe import Flow, rate_mbps
 from gpu_fabric.nccl.preflight.result import State
 
 
@@ -144,3 +145,56 @@ def test_a_route_that_nobody_knows_is_no_pass(check: str) -> None:
 def test_what_was_not_measured_is_no_pass() -> None:
     report = check_link(LinkMeasure(), Demand(), "x")
     assert {result.state for result in report.results} == {State.FAIL, State.UNKNOWN}
+
+
+def test_an_interface_of_the_sender_that_is_the_limit_is_named() -> None:
+    measure = LinkMeasure(rtt_ms=[1.0], sent=1, forward=PathMtu(1380, 1380, None, device=1380))
+    found = next(
+        result for result in check_link(measure, Demand(), "x").results if result.check == "mtu-forward"
+    )
+    assert found.what == (
+        "1380 bytes pass to the other cloud, and 1400 are promised; "
+        "larger ones do not fit the sender's own interface (1380 bytes)"
+    )
+    assert found.remedy == "Raise that interface's MTU, or promise no more (--mtu, `mtu` of the link)."
+
+
+# ---- how fast -------------------------------------------------------------------------------------------------------
+
+
+def test_every_flow_is_counted_by_the_end_that_receives_it() -> None:
+    """Both ends stop by clocks of their own; the receiver reads to the end, so nobody is cut off and counted as 0."""
+    with server_of_ours(60) as (token, port):
+        measures = [probe("127.0.0.1", port, token=token, packets=1, seconds=0.2, flows=8) for _ in range(3)]
+    for measure in measures:
+        assert (measure.mute_up, measure.mute_down) == (0, 0)
+        assert not (measure.stalled_up or measure.stalled_down)
+
+
+def test_flows_that_run_one_after_the_other_are_not_counted_as_if_at_once() -> None:
+    at_once = [Flow(1_000_000, 10.0, 11.0), Flow(1_000_000, 10.0, 11.0)]
+    one_by_one = [Flow(1_000_000, 10.0, 11.0), Flow(1_000_000, 11.0, 12.0)]
+    assert (rate_mbps(at_once), rate_mbps(one_by_one), rate_mbps([])) == (16.0, 8.0, 0.0)
+
+
+def test_a_flow_that_gives_no_answer_makes_the_throughput_unknown() -> None:
+    measure = LinkMeasure(rtt_ms=[1.0], sent=1, mbps_up=900.0, mbps_down=950.0, mute_up=2)
+    found = {result.check: result for result in check_link(measure, Demand(bandwidth_mbps=1000), "x").results}
+    assert found["throughput-up"].state is State.UNKNOWN
+    assert found["throughput-up"].what == "2 of 8 flows gave no answer; the others reached 900 Mbit/s"
+    assert found["throughput-down"].state is State.PASS
+
+
+@pytest.mark.parametrize(
+    ("peer", "says"),
+    [
+        ("a..b", "'a..b' is no name of a host"),
+        ("a" * 70, "is no name of a host"),
+        ("::1", "::1 is no IPv4 address, and the probe speaks IPv4 only"),
+    ],
+)
+def test_an_address_that_cannot_be_asked_is_said_in_words(peer: str, says: str) -> None:
+    with pytest.raises(LinkError) as refused:
+        probe(peer, 47_000, token="t")
+    assert says in str(refused.value)
+    assert "Give the" in refused.value.remedy

@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 
 from gpu_fabric.nccl import paths
-from gpu_fabric.nccl.hardware import load_sizes
+from gpu_fabric.nccl.bootstrap import Setup
+from gpu_fabric.nccl.bootstrap.plan import plan
+from gpu_fabric.nccl.environment import environment
+from gpu_fabric.nccl.hardware import get_size, load_sizes
 from gpu_fabric.nccl.hardware.plain import plain_sizes
 from gpu_fabric.nccl.preflight import node as node_checks
 from gpu_fabric.nccl.preflight.host import Host
@@ -101,6 +104,12 @@ def no_efa_peer_memory(node: Node) -> None:
 def no_kernel_log(node: Node) -> None:
     node.program("dmesg", otherwise=1)
     node.program("journalctl", otherwise=1)
+
+
+def rendered_plan() -> str:
+    """The steps of a p5 as its start-up data has them."""
+    size = get_size("p5.48xlarge")
+    return json.dumps(plan(size, environment(size), (), Setup()).document)
 
 
 BROKEN = (
@@ -378,7 +387,7 @@ BROKEN = (
     ),
     Broken(
         P5,
-        lambda n: n.write(paths.SETUP_PLAN, '{"steps": [{"do": "scratch", "mount": "/scratch"}]}'),
+        lambda n: n.write(paths.SETUP_PLAN, rendered_plan()),
         "scratch",
         "/scratch is not mounted",
         "restart gpu-fabric-ready",
