@@ -16,6 +16,7 @@ from typing import Final
 
 from gpu_fabric.nccl.lint.sources.assignment import Assignment, Format, Misreading, Source, concerns_us
 from gpu_fabric.nccl.lint.sources.conf import read_conf
+from gpu_fabric.nccl.lint.sources.printed import COMPUTED, printed
 from gpu_fabric.nccl.text import without_prefix, without_suffix
 
 _NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -36,6 +37,11 @@ _SBATCH_EXPORT: Final = re.compile(r"--export[= ](.*)")
 _SHELLS: Final = frozenset({"bash", "sh", "zsh", "ksh", "dash"})
 _SCRIPT_OPTION: Final = re.compile(r"-[a-z]*c")
 _REMOTE: Final = frozenset({"ssh", "pdsh", "clush", "pssh", "parallel-ssh", "eval"})
+_OF_ALL_SESSIONS: Final = "environment"
+"""/etc/environment: `NAME=value` a line, for every session (pam_env(8))."""
+_SOURCED: Final = frozenset(
+    {_OF_ALL_SESSIONS, "profile", ".profile", ".bash_profile", ".bashrc", "bash.bashrc", "bashrc", ".zshrc"}
+)
 _CSH: Final = re.compile(r"#!.*\bt?csh\b|#%Module")
 _MAX_DEPTH: Final = 4
 """Scripts within arguments of scripts; quotes inside quotes inside quotes are as far as people go."""
@@ -180,10 +186,15 @@ def _from_words(
             for word in names:
                 yield from _assigned(path, statement, word, format_, exported=exports, alone=len(names) == 1)
             continue
-        if head in ("echo", "printf") and redirect and redirect.endswith(".conf"):
-            for word in command[1:]:
-                yield from _assigned(
-                    path, statement, _unquoted(word) or "", format_, exported=True, alone=False
+        if head in ("echo", "printf") and redirect:
+            for entry in _read_as(path, redirect, printed(command), statement.line).assignments:
+                yield replace(
+                    entry,
+                    value=None if COMPUTED in (entry.value or "") else entry.value,
+                    line=statement.line_of(entry.name),
+                    last_line=statement.last_line,
+                    format=format_,
+                    alone=False,
                 )
             continue
         leading = 0
@@ -401,10 +412,17 @@ def _redirected_to(text: str) -> str | None:
 
 def _read_heredoc(path: str, statement: _Statement) -> Source:
     """A here-document is read as what it is written to; text that goes elsewhere is not looked at."""
-    target = _redirected_to(statement.text) or ""
-    body = statement.heredoc or ""
+    return _read_as(path, _redirected_to(statement.text) or "", statement.heredoc or "", statement.line)
+
+
+def _read_as(path: str, target: str, text: str, first_line: int) -> Source:
+    """Text that a script at `path` writes to `target`, read as what that is."""
     if target.endswith(".conf"):
-        return read_conf(path, body, first_line=statement.line)
-    if target.endswith(".sh"):
-        return read_shell(path, body, first_line=statement.line)
-    return Source(path, Format.SHELL, body)
+        return read_conf(path, text, first_line=first_line)
+    name = PurePath(target).name
+    if name.endswith((".sh", ".env")) or name in _SOURCED:
+        source = read_shell(path, text, first_line=first_line, depth=1)
+        if name != _OF_ALL_SESSIONS:
+            return source
+        return replace(source, assignments=tuple(replace(one, exported=True) for one in source.assignments))
+    return Source(path, Format.SHELL, text)
