@@ -49,9 +49,10 @@ A unit of systemd is read for its `Environment=` lines. A variable of NCCL's tha
 the lint does not follow, such as a line that `sed` adds to a file, is said to be undecided.
 
 Not seen: CloudFormation stacks (AWS ParallelCluster), networks and rules of `aws-native` and classic `azure`, network
-interfaces that are attached after the launch, EC2's attributes in place of a size unless they ask for accelerators, the
-default of a subnet for public addresses, narrow blocks that together are the internet, rules of network access lists
-and firewalls, and sizes that the catalog lacks or that have no fast fabric.
+interfaces that are attached after the launch, what virtual machine extensions and Systems Manager run on a node,
+EC2's attributes in place of a size unless they ask for accelerators, the default of a subnet for public addresses,
+narrow blocks that together are the internet, rules of network access lists and firewalls, and sizes that the catalog
+lacks or that have no fast fabric.
 
 From a wheel, with the extra `policy`, the pack is the folder `gpu_fabric/policy` of the installation, and `python -m
 gpu_fabric.policy.pages` prints this page, or the section of a rule that follows. With `make … PROJECT=` give the pack's

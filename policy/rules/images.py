@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -39,8 +40,24 @@ _GALLERY = re.compile(
 _EXACT = re.compile(r"\d+\.\d+\.\d+")
 
 
-def _carries(image: str, cloud: Cloud, own: list[str]) -> bool:
-    return any(fnmatchcase(image.lower(), pattern.lower()) for pattern in (*_KNOWN[cloud], *own))
+#: Parts of the path of AWS's public images: the processor, and the driver for GPUs before the A100's (DLAMI guide,
+#: aws-deep-learning-ami-base-aml2: G3, P3, P3dn and Inf1).
+_PROCESSOR = re.compile(r"/(x86_64|arm64)/")
+_OLD_DRIVER = "proprietary-nvidia-driver"
+
+
+def _matches(image: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(image.lower(), pattern.lower()) for pattern in patterns)
+
+
+def _misfit(node: Node) -> str | None:
+    """Why an image that carries drivers does not run on the node's size; None where it does, or no name tells."""
+    processor = _PROCESSOR.search(node.image)
+    if node.size is not None and processor and processor[1] != node.size.cpu_arch:
+        return f"is for {processor[1]}, and the size is {node.size.cpu_arch}"
+    if _OLD_DRIVER in node.image:
+        return "has the proprietary driver, which is for G3 and P3: later GPUs with EFA need the open one"
+    return None
 
 
 def _opaque(image: str) -> bool:
@@ -53,7 +70,16 @@ def _drivers(node: Node, parameters: Parameters) -> Verdicts:
         yield Undecided(f"the image of {node.called}")
     elif node.image is None:
         yield Undecided(f"{node.called} names no image: somebody else chooses it")
-    elif not _carries(node.image, node.cloud, parameters["images"]):
+    elif _matches(node.image, parameters["images"]):
+        return
+    elif _matches(node.image, _KNOWN[node.cloud]):
+        misfit = _misfit(node)
+        if misfit:
+            yield Violation(
+                f"{node.called} starts from {node.image}, which {misfit}.",
+                "name the image of the size's processor with the open driver (…/base-oss-nvidia-driver-gpu-…).",
+            )
+    else:
         if _opaque(node.image):
             yield Undecided(
                 f"whether {node.image}, the image of {node.called}, carries the drivers; if it does, list it in the "

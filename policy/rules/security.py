@@ -31,6 +31,9 @@ _BLOCKS = ("cidrIpv4", "cidrIpv6", "cidrBlocks.*", "ipv6CidrBlocks.*")
 _AZURE_SOURCES = ("sourceAddressPrefix", "sourceAddressPrefixes.*")
 _AZURE_PORTS = ("destinationPortRange", "destinationPortRanges.*")
 _AZURE_ANYWHERE = ("*", "internet", "any", "0.0.0.0/0", "::/0")
+_ICMP = "ICMP"
+"""In place of ports."""
+_ICMP_PROTOCOLS = ("icmp", "icmpv6", "1", "1.0", "58", "58.0")
 _TEMPLATE_GROUPS = ("networkInterfaces.*.securityGroups.*",)
 _ROOT = "its root disk"
 #: What images call the disk that they start from (EC2 User Guide, device_naming.html); the others are for data.
@@ -202,6 +205,12 @@ def _open(resource: Resource, parameters: Parameters) -> Verdicts:
             yield Undecided(f"whom {resource.name} lets in")
         elif where is UNKNOWN or _within(ports, allowed) is True:
             continue
+        elif ports == _ICMP:
+            if not parameters["allowIcmp"]:
+                yield Violation(
+                    f"{resource.name} lets {where} in by ICMP.",
+                    "name the addresses that need it, or set the rule's parameter `allowIcmp`.",
+                )
         elif ports is UNKNOWN:
             yield Undecided(f"the ports that {resource.name} opens")
         else:
@@ -214,7 +223,7 @@ def _open(resource: Resource, parameters: Parameters) -> Verdicts:
 
 def _within(ports: Any, allowed: list[Any]) -> bool:
     """Whether every port is one of those allowed."""
-    if ports is None or ports is UNKNOWN:
+    if ports is None or ports is UNKNOWN or ports == _ICMP:
         return False
     return all(len(each) <= len(allowed) and all(port in allowed for port in each) for each in ports)
 
@@ -226,7 +235,7 @@ def _ports(ports: range) -> str:
 def _opened(resource: Resource) -> Iterator[tuple[Any, Any]]:
     """(who comes in, ports) for each rule that lets everybody in; who is UNKNOWN where that cannot be told.
 
-    Ports are a list of ranges, None for every port, or UNKNOWN.
+    Ports are a list of ranges, None for every port, _ICMP for none, or UNKNOWN.
     """
     inline = _INLINE.get(resource.kind)
     rules = [resource.props] if resource.kind in _OWN else at(resource.props, inline) if inline else []
@@ -243,7 +252,9 @@ def _opened(resource: Resource) -> Iterator[tuple[Any, Any]]:
             continue
         protocol = first(rule, ("protocol", "ipProtocol"))
         every = _all_protocols(protocol)
-        ports = [] if every is True else _range(look(rule, "fromPort"), look(rule, "toPort"))
+        # Of ICMP the two are its type and code (EC2 User Guide, security-group-rules-reference.html).
+        icmp = isinstance(protocol, str | int | float) and str(protocol).lower() in _ICMP_PROTOCOLS
+        ports = _ICMP if icmp else _range(look(rule, "fromPort"), look(rule, "toPort"))
         for who in _everybody([value for path in _BLOCKS for value in at(rule, path)]):
             yield who, None if every is True else ports
 
@@ -263,14 +274,13 @@ def _azure_opened(rule: Any) -> Iterator[tuple[Any, Any]]:
         return
     sources = [value for path in _AZURE_SOURCES for value in at(rule, path)]
     for who in _everybody(sources):
-        yield (UNKNOWN if UNKNOWN in (direction, access) else who), _azure_ports(rule)
+        icmp = text(look(rule, "protocol"))
+        ports = _ICMP if isinstance(icmp, str) and icmp.lower() in _ICMP_PROTOCOLS else _azure_ports(rule)
+        yield (UNKNOWN if UNKNOWN in (direction, access) else who), ports
 
 
 def _everybody(sources: list[Any]) -> Iterator[Any]:
-    """Each source that is everybody, and UNKNOWN once where one cannot be read.
-
-    Blocks count together: `0.0.0.0/1` and `128.0.0.0/1` are the internet.
-    """
+    """Each source that is everybody, such as `0.0.0.0/1`, and UNKNOWN once where one cannot be read."""
     texts = [source for source in sources if isinstance(source, str)]
     yield from (source for source in texts if source.lower() in _AZURE_ANYWHERE)
     blocks = [(source, block) for source in texts for block in [network(source)] if block is not None]
@@ -396,7 +406,12 @@ RULES = (
                 "items": {"type": "integer"},
                 "default": [],
                 "description": "Ports that may be open to everybody.",
-            }
+            },
+            "allowIcmp": {
+                "type": "boolean",
+                "default": False,
+                "description": "ICMP may come from everybody, as path MTU discovery over the internet needs it.",
+            },
         },
     ),
     Rule(

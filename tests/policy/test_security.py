@@ -283,3 +283,27 @@ def test_groups_that_a_preview_does_not_know_are_told_apart_only_where_they_can_
     assert set(undecided("efa-self-rules", one_each, *groups)) == {
         "the rules of the security groups of node (p4d.24xlarge): they are not in this stack, or not known yet"
     }
+
+
+@pytest.mark.parametrize("protocol", ["icmp", "icmpv6", "1", "58"])
+def test_icmp_has_types_and_no_ports(protocol: str) -> None:
+    rule = resource(INGRESS, "rule", ipProtocol=protocol, fromPort=3, toPort=4, cidrIpv4="0.0.0.0/0")
+    assert violations("no-open-ingress", rule) == ["rule lets 0.0.0.0/0 in by ICMP."]
+    assert violations("no-open-ingress", rule, allowedPorts=[3, 4]) == ["rule lets 0.0.0.0/0 in by ICMP."]
+    assert verdicts("no-open-ingress", rule, allowIcmp=True) == []
+    tcp = resource(INGRESS, "rule", ipProtocol="tcp", fromPort=3, toPort=4, cidrIpv4="0.0.0.0/0")
+    assert len(violations("no-open-ingress", tcp, allowIcmp=True)) == 1
+
+
+def test_icmp_of_azure_has_no_ports_either() -> None:
+    rule = resource(
+        AZURE_RULE,
+        "rule",
+        direction="Inbound",
+        access="Allow",
+        protocol="Icmp",
+        sourceAddressPrefix="*",
+        destinationPortRange="*",
+    )
+    assert violations("no-open-ingress", rule) == ["rule lets * in by ICMP."]
+    assert verdicts("no-open-ingress", rule, allowIcmp=True) == []
