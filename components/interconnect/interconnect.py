@@ -305,17 +305,21 @@ def _order_by_hand(settings: InterconnectSettings, exchange: Exchange, links: Li
     """What to order from the partner at this location, and what to write into the stack file after it."""
     count = settings.connections
     ports = "the primary port" if count == 1 else "the primary and the secondary port"
-    account = settings.aws_account or "your account"
+    account = (
+        "your AWS account" if settings.aws_account is None else f"the AWS account {settings.aws_account}"
+    )
     azure = ", ".join(str(one.block) for one in links.azure[:count])
     aws = ", ".join(str(one.block) for one in links.aws[:count])
     key = (
         f"the key that `bgpKeyFrom: {settings.bgp_key_from}` names"
         if settings.bgp_key_from is not None
-        else "the key that AWS makes for its interface (or set `bgpKeyFrom` before), and none towards Azure"
+        else "the key that AWS makes for its interface, which your partner needs after the second `up` (`aws "
+        "directconnect describe-virtual-interfaces --query virtualInterfaces[].authKey`; or set `bgpKeyFrom` before), "
+        "and none towards Azure"
     )
     return [
         f"order from your partner at {exchange.location} ({exchange.metro}): {count} hosted Direct Connect "
-        f"connection(s) of {settings.bandwidth_mbps} Mb/s for the AWS account {account}, and {count} connection(s) of "
+        f"connection(s) of {settings.bandwidth_mbps} Mb/s for {account}, and {count} connection(s) of "
         f"the same rate to {ports} of the circuit, with its service key (`pulumi stack output --show-secrets`)",
         f"have its routers speak BGP as AS {settings.asns.partner}: towards Azure on {azure} (the partner has the "
         f"first address, Microsoft the second, AS 12076, VLAN {settings.azure_vlan}); towards AWS on {aws} (Amazon has "

@@ -18,6 +18,7 @@ import pulumi_aws as aws
 
 from gpu_fabric.components.component import child
 from gpu_fabric.components.interconnect.limits import MEGAPORT_MCR_MBPS, MICROSOFT_ASN
+from gpu_fabric.components.interconnect.names import own_name
 from gpu_fabric.components.interconnect.partner import AwsPort, Joined, Order
 from gpu_fabric.components.lookups import looked_up
 
@@ -57,14 +58,14 @@ def _sdk() -> ModuleType:
 def megaport(order: Order) -> Joined:
     """Routers and cross connects."""
     sdk, settings = _sdk(), order.settings
-    own = settings.megaport
+    own, whole = settings.megaport, own_name(order.name)
     rate = next(one for one in MEGAPORT_MCR_MBPS if one >= settings.bandwidth_mbps)
     ports: list[AwsPort] = []
     to_azure: list[Any] = []
     for number in range(settings.connections):
         router = sdk.Mcr(
             f"{order.name}-router-{number}",
-            product_name=f"{order.name}-router-{number}",
+            product_name=f"{whole}-router-{number}",
             location_id=own.location_id,
             contract_term_months=own.term_months,
             port_speed=rate,
@@ -74,7 +75,7 @@ def megaport(order: Order) -> Joined:
         on_aws, on_azure = order.links.aws[number], order.links.azure[number]
         to_aws = sdk.Vxc(
             f"{order.name}-aws-{number}",
-            product_name=f"{order.name}-aws-{number}",
+            product_name=f"{whole}-aws-{number}",
             rate_limit=settings.bandwidth_mbps,
             contract_term_months=own.term_months,
             a_end={"requested_product_uid": router.product_uid},
@@ -85,7 +86,7 @@ def megaport(order: Order) -> Joined:
             b_end_partner_config={
                 "partner": "aws",
                 "aws_config": {
-                    "name": f"{order.name}-aws-{number}",
+                    "name": f"{whole}-aws-{number}",
                     "connect_type": "AWSHC",
                     "owner_account": settings.aws_account,
                 },
@@ -95,7 +96,7 @@ def megaport(order: Order) -> Joined:
         to_azure.append(
             sdk.Vxc(
                 f"{order.name}-azure-{number}",
-                product_name=f"{order.name}-azure-{number}",
+                product_name=f"{whole}-azure-{number}",
                 rate_limit=settings.bandwidth_mbps,
                 contract_term_months=own.term_months,
                 a_end={"requested_product_uid": router.product_uid},
@@ -111,7 +112,7 @@ def megaport(order: Order) -> Joined:
                 opts=child(order.parent, **_FOR_LIFE, additional_secret_outputs=SECRETS),
             )
         )
-        ports.append(_hosted(order, to_aws, f"{order.name}-aws-{number}"))
+        ports.append(_hosted(order, to_aws, f"{whole}-aws-{number}"))
     return Joined(aws=ports, asns=[settings.asns.partner] * len(ports), circuit_ready=to_azure)
 
 

@@ -25,13 +25,14 @@ def fitted(text: str, most: int) -> str:
     return "-".join(filter(None, (plain[: most - _DIGEST - 1], digest)))
 
 
-def _whole(name: str) -> str:
+def own_name(name: str) -> str:
+    """`name` with project and stack before it: two stacks of one program share an account."""
     return f"{pulumi.get_project()}-{pulumi.get_stack()}-{name}"
 
 
 def group_name(name: str) -> str:
     """Of the circuit's resource group."""
-    return fitted(_whole(name), GROUP_NAME_CHARACTERS)
+    return fitted(own_name(name), GROUP_NAME_CHARACTERS)
 
 
 def circuit_name(name: str) -> str:
@@ -70,4 +71,4 @@ def in_nodes_group(name: str, role: str) -> str:
     Known beforehand, as all names of the link are: after a lost answer the second creation is refused instead of made
     twice. A virtual network has one ExpressRoute gateway, so a new one never stands beside the old.
     """
-    return f"{fitted(_whole(name), NAME_CHARACTERS - len(role) - 1)}-{role}"
+    return f"{fitted(own_name(name), NAME_CHARACTERS - len(role) - 1)}-{role}"

@@ -1,8 +1,8 @@
 """AWS Interconnect – multicloud with Azure's preview, in two phases.
 
-Creates nothing. pulumi-aws 7.51.1 has no resource of AWS's connection (2026-11-30); botocore 1.44.8 has its API,
-`interconnect`, whose CreateConnection wants the id of an environment that ListEnvironments gives, and
-pulumi-aws-native, which is no dependency here, `interconnect.Connection`. Azure's half takes an activation key that pulumi-azure-native
+Creates nothing. pulumi-aws 7.51.1 has no resource of AWS's connection (2026-11-30). botocore 1.44.8 has its API,
+`interconnect`, whose CreateConnection wants the id of an environment that ListEnvironments gives. pulumi-aws-native has
+`interconnect.Connection`, and is no dependency here. Azure's half takes an activation key that pulumi-azure-native
 3.29.0 has no property for, so the halves would still be joined by hand. So the first `up` makes both gateways and says
 what to order at which end, and `provisioned: true` only records that it is done: routes, addresses, VLAN and MACsec are
 the clouds'.

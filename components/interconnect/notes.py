@@ -10,6 +10,7 @@ from gpu_fabric.components.interconnect.exchanges import Exchange
 from gpu_fabric.components.interconnect.gateway import gateway_of, zones_of
 from gpu_fabric.components.interconnect.limits import (
     GATEWAYS,
+    PRIVATE_BLOCKS,
     SCALABLE,
     SCALABLE_NOT_IN,
     SLA,
@@ -40,6 +41,13 @@ def notes(settings: InterconnectSettings, ends: KnownEnds, exchange: Exchange | 
         yield (
             "circuit.id: the link makes a private peering on this circuit, which may have none yet. Its rate, tier and "
             "location are what the stack file says; they are not looked at."
+        )
+    if settings.route_isolation and ends.azure.adopted:
+        yield (
+            "routes: `routeIsolation` makes the network ACL on AWS. On Azure the rules are those of the nodes' "
+            "security group: a new one has them where its cluster is told (`otherCloud.routeIsolation`); to an "
+            f"adopted one add them yourself: allow {ends.azure.nodes} and {ends.aws.nodes} outbound, deny "
+            f"{', '.join(map(str, PRIVATE_BLOCKS))}."
         )
     vlans = settings.manual.vlans
     for vlan in sorted({one for one in vlans if vlans.count(one) > 1}):

@@ -292,8 +292,8 @@ def test_the_first_phase_of_manual_stops_before_the_peering_and_says_what_to_ord
     assert made.outputs["link"]["connected"] is False
     order, routing, then = made.outputs["toDo"]
     assert order == (
-        "order from your partner at Washington DC (DC): 1 hosted Direct Connect connection(s) of 10000 Mb/s for the "
-        "AWS account your account, and 1 connection(s) of the same rate to the primary port of the circuit, with its "
+        "order from your partner at Washington DC (DC): 1 hosted Direct Connect connection(s) of 10000 Mb/s for "
+        "your AWS account, and 1 connection(s) of the same rate to the primary port of the circuit, with its "
         "service key (`pulumi stack output --show-secrets`)"
     )
     assert "AS 65001" in routing
@@ -443,7 +443,7 @@ def test_megaport_has_routers_of_a_rate_that_it_sells_and_leaves_the_peering_to_
     interface = inputs(made, INTERFACE, "train-link-interface-0")
     assert (interface["connectionId"], interface["vlan"]) == ("dxcon-megaport", 410)
     looked_up = [one.arguments["name"] for one in made.invokes if one.token == HOSTED]
-    assert sorted(looked_up) == [f"project-stack-train-link-aws-{number}" for number in (0, 1)]
+    assert sorted(looked_up) == [f"gpu-fabric-test-train-link-aws-{number}" for number in (0, 1)]
     assert reaches(made, made.one(PEERING), named(made, _Vxc.token, "train-link-azure-1"))
 
 

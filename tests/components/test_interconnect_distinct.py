@@ -18,6 +18,7 @@ from tests.components.recorder import Recording, record
 from tests.components.test_interconnect import AWS, AZURE, CIRCUIT, CIRCUIT_STATE, CONFIG, SECOND
 from tests.components.test_interconnect import MANUAL as BY_HAND
 from tests.components.test_interconnect_checks import (
+    GROUP,
     LINK,
     MANUAL,
     SUBNET,
@@ -239,6 +240,17 @@ def test_the_same_vlan_on_two_connections_is_said_and_not_refused() -> None:
         "manual.vlans: 7 stands here twice. A VLAN belongs to its connection, so both may have it; see that your "
         "partner gave it to both."
     ) in said
+
+
+def test_isolation_that_is_half_yours_says_which_half() -> None:
+    change = {"routeIsolation": True, "addresses": {"gatewaySubnetCidr": "10.200.0.0/27"}}
+    adopted = {**ADOPTED_AZURE, "securityGroupId": GROUP}
+    (said,) = [one for one in said_at_preview(change, azure=adopted) if "routeIsolation" in one]
+    assert said.endswith(
+        "to an adopted one add them yourself: allow 10.200.16.0/20 and 10.100.16.0/20 outbound, deny 10.0.0.0/8, "
+        "172.16.0.0/12, 192.168.0.0/16."
+    )
+    assert not [one for one in said_at_preview({"routeIsolation": True}) if "routeIsolation" in one]
 
 
 def test_the_subscription_of_an_id() -> None:

@@ -30,6 +30,9 @@ _SOLD: Mapping[Partner, tuple[int, ...]] = {
 }
 
 
+_SELLERS = "all of Direct Connect, ExpressRoute and {}"
+
+
 def _nearest(value: int, sold: tuple[int, ...]) -> str:
     below = [rate for rate in sold if rate < value]
     above = [rate for rate in sold if rate > value]
@@ -46,7 +49,10 @@ def bandwidth(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]
         what = f"{rate} Mb/s is more than a circuit through a provider carries ({CIRCUIT_MBPS[-1]})"
         remedy = f"give {sold[-1]}; above it is ExpressRoute Direct, which this release does not lay out"
     else:
-        what = f"{rate} Mb/s is not sold by all of Direct Connect, ExpressRoute and {settings.partner.value}"
+        sellers = (
+            "ExpressRoute" if settings.partner is Partner.MANUAL else _SELLERS.format(settings.partner.value)
+        )
+        what = f"{rate} Mb/s is not sold by {sellers}"
         remedy = f"give the nearest that is: {_nearest(rate, sold)}"
     yield Problem(("bandwidth_mbps",), what, remedy)
 

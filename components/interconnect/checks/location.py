@@ -95,6 +95,9 @@ def _no_common(aws: str, azure: str) -> tuple[str, str]:
     ways = [f"with {aws}: {', '.join(pair.azure for pair in near_aws)}"] if near_aws else []
     ways += [f"with {azure}: {', '.join(pair.aws for pair in near_azure)}"] if near_azure else []
     nearest = f"the nearest pairs are, {'; '.join(ways)}; " if ways else ""
+    if not ways:
+        both = "; ".join(f"{pair.aws} with {pair.azure}" for pair in region_pairs())
+        nearest = f"the pairs that have one are {both}; "
     return what, f"{nearest}or give a peering location as `exchange` and the measured `rttMs`"
 
 
@@ -103,7 +106,10 @@ def _no_estimate(settings: InterconnectSettings, ends: KnownEnds) -> Iterator[Pr
     aws, azure, exchange = ends.aws.region, ends.azure.region, exchange_of(settings, ends)
     if aws is None or azure is None:
         return
-    if settings.partner is not Partner.NATIVE and (exchange is None or far_from_aws(exchange, aws)):
+    if settings.partner is Partner.NATIVE:
+        if azure not in NATIVE_AZURE_REGIONS:
+            return
+    elif exchange is None or far_from_aws(exchange, aws):
         return
     through = f" through {exchange.location}" if exchange is not None else ""
     yield Problem(
