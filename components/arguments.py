@@ -13,6 +13,25 @@ class NcclArgs(TypedDict, total=False):
     """`default`, `active` or `installed`."""
 
 
+class VersionsArgs(TypedDict, total=False):
+    """What `gpu-fabric-preflight node` holds a node to, each a version or its beginning: 580 takes 580.95.05."""
+
+    driver: str
+    """NVIDIA's driver."""
+    cuda: str
+    """CUDA, as nvidia-smi or the image's list says."""
+    efa: str
+    """The EFA installer; on AWS alone, as libfabric and plugin."""
+    libfabric: str
+    """libfabric of the EFA installer."""
+    plugin: str
+    """aws-ofi-nccl."""
+    nccl: str
+    """The NCCL library that the loader takes."""
+    kernel: str
+    """What uname -r says."""
+
+
 class BootstrapArgs(TypedDict, total=False):
     before: Sequence[str]
     """Bash that runs on the node before ours, once a node."""
@@ -22,6 +41,8 @@ class BootstrapArgs(TypedDict, total=False):
     """Where local NVMe disks are mounted: /scratch, another path, or `none`."""
     containers: bool
     """Give container runtimes our files and unlimited locked memory; false."""
+    versions: VersionsArgs
+    """Versions that a node must have; gpu-fabric-preflight reads them on the node."""
     state_tag: bool
     """Let every node write its state to the tag gpu-fabric:state of its own instance; false."""
 

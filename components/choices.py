@@ -17,6 +17,7 @@ from gpu_fabric.nccl.bootstrap import Setup
 from gpu_fabric.nccl.bootstrap.checks import command_problem, mount_point_problem
 from gpu_fabric.nccl.hardware import NodeSize
 from gpu_fabric.nccl.paths import STATE_TAG
+from gpu_fabric.nccl.preflight.versions import version_problem
 
 
 class NodesAs(StrEnum):
@@ -71,6 +72,34 @@ def _command(value: str) -> str:
 Command = Annotated[Text, AfterValidator(_command)]
 
 
+def _version(value: str) -> str:
+    if (problem := version_problem(value)) is not None:
+        raise ValueError(problem)
+    return value
+
+
+Version = Annotated[Text, AfterValidator(_version)]
+
+
+class Versions(Settings):
+    """What `gpu-fabric-preflight node` holds a node to, each a version or its beginning: '580' takes 580.95.05."""
+
+    driver: Version | None = None
+    """NVIDIA's driver."""
+    cuda: Version | None = None
+    """CUDA, as nvidia-smi or the image's list says."""
+    efa: Version | None = None
+    """The EFA installer; on AWS alone, as libfabric and plugin."""
+    libfabric: Version | None = None
+    """libfabric of the EFA installer."""
+    plugin: Version | None = None
+    """aws-ofi-nccl."""
+    nccl: Version | None = None
+    """The NCCL library that the loader takes."""
+    kernel: Version | None = None
+    """`uname -r`."""
+
+
 class Bootstrap(Settings):
     before: tuple[Command, ...] = ()
     """Bash of yours that runs on the node before ours, once a node, each a step; one that fails fails the boot."""
@@ -80,6 +109,8 @@ class Bootstrap(Settings):
     """Where local NVMe disks are mounted, as one RAID 0. Without it: /scratch. `none` leaves the disks alone."""
     containers: Switch = False
     """Give container runtimes our files and unlimited locked memory (Docker, Enroot, and as a CDI device)."""
+    versions: Versions = Versions()
+    """Versions that a node must have; they travel with its files, and `gpu-fabric-preflight node` reads them there."""
     state_tag: Switch = False
     """Let every node write ready, or failed and at which step, to the tag gpu-fabric:state of its own instance."""
 
@@ -95,6 +126,7 @@ def additions(nccl: Nccl, bootstrap: Bootstrap, other_cloud: OtherCloud | None) 
             scratch=None if bootstrap.scratch == NO_SCRATCH else bootstrap.scratch or Setup.scratch,
             containers=bootstrap.containers,
             routes=None if other_cloud is None else other_cloud.routes,
+            versions=bootstrap.versions.model_dump(exclude_none=True),
             tag=bootstrap.state_tag,
         ),
     }

@@ -29,6 +29,9 @@ SETUP: Final = f"{LIBRARY}/setup.py"
 SETUP_PLAN: Final = f"{DIRECTORY}/setup.json"
 """The steps that the runner takes, in order."""
 
+VERSIONS: Final = f"{DIRECTORY}/versions.json"
+"""Versions that the node must have, component by component; there only where some are demanded."""
+
 READY_UNIT: Final = "/etc/systemd/system/gpu-fabric-ready.service"
 """Active when the node is ready, failed when a step failed: other units can order themselves after it."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -26,6 +26,7 @@ from gpu_fabric.nccl.bootstrap.files import BootstrapInputError, NodeFile
 from gpu_fabric.nccl.environment import Environment
 from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
 from gpu_fabric.nccl.hardware.nvlink import nvlink
+from gpu_fabric.nccl.preflight.versions import COMPONENTS, version_problem
 
 COMMAND_SECONDS: Final = 3_600
 """The longest that one of the user's commands may take."""
@@ -93,6 +94,8 @@ class Setup:
     """Whether the node writes its state to a tag of its own instance, which its role must allow."""
     image: str | None = None
     """A row of images.toml; None takes the environment's image."""
+    versions: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Component → version that the node must have, or its beginning; `gpu-fabric-preflight node` reads it there."""
     patience_seconds: int = 900
     """The longest that the image's services and the devices may take."""
     entrypoint: bool = True
@@ -116,6 +119,11 @@ class Setup:
             yield f"scratch: {said}, or None to leave the disks alone"
         if self.image is not None and self.image not in _table()["images"]:
             yield f"image: {self.image!r} has no row in images.toml; give one of {', '.join(_table()['images'])}"
+        for name, version in self.versions.items():
+            if name not in COMPONENTS:
+                yield f"versions: {name!r} is not one of {', '.join(COMPONENTS)}"
+            elif (said := version_problem(str(version))) or not isinstance(version, str):
+                yield f"versions.{name}: {said or f'{version!r} is no text'}; give a version, or its beginning"
         if self.patience_seconds < 0:
             yield f"patience_seconds: must not be below 0, and is {self.patience_seconds}"
 

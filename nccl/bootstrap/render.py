@@ -77,6 +77,7 @@ def cloud_config(
                 *programs,
                 *written,
                 *(NodeFile(paths.before(unit), waits) for unit in steps.before),
+                *_demanded(setup),
                 NodeFile(paths.READY_UNIT, unit),
                 NodeFile(paths.READY_WANTED, wants),
             ],
@@ -86,6 +87,12 @@ def cloud_config(
             wanted=paths.READY_WANTED,
         )
     )
+
+
+def _demanded(setup: Setup) -> tuple[NodeFile, ...]:
+    if not setup.versions:
+        return ()
+    return (NodeFile(paths.VERSIONS, json.dumps(dict(setup.versions), sort_keys=True) + "\n"),)
 
 
 @cache

@@ -21,7 +21,7 @@ from gpu_fabric.nccl.preflight.system import (
     check_setup,
     check_topology,
 )
-from gpu_fabric.nccl.preflight.versions import check_versions, read_versions
+from gpu_fabric.nccl.preflight.versions import check_versions_of_node, read_versions
 
 
 def check_node(
@@ -46,7 +46,7 @@ def check_node(
         ("setup", lambda: check_setup(host)),
         ("gpu", lambda: check_gpus(host, size, read)),
         ("fabric", lambda: check_fabric(host, size, partition, versions.get("plugin"))),
-        ("versions", lambda: check_versions(versions, pins or {})),
+        ("versions", lambda: check_versions_of_node(host, versions, pins or {})),
         ("memlock", lambda: [check_memlock(memlock)]),
         ("numa", lambda: check_numa(host, size)),
         ("topology", lambda: check_topology(host, values)),

@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from gpu_fabric.nccl import paths
 from gpu_fabric.nccl.preflight.gpus import GpuReadings
 from gpu_fabric.nccl.preflight.host import Host
 from gpu_fabric.nccl.preflight.result import Result, failed, passed, unknown
 
 COMPONENTS: Final = ("driver", "cuda", "efa", "libfabric", "plugin", "nccl", "kernel")
-"""What `--pin` may name."""
+"""What `--pin` and `bootstrap.versions` may name."""
 
 _COMMANDS: Final[Mapping[str, str]] = {
     "driver": "nvidia-smi",
@@ -80,6 +81,37 @@ def is_pinned(version: str, pin: str) -> bool:
     """Whether a version is the pinned one, or begins with it component by component: 580 takes 580.173.02."""
     parts, wanted = re.split(r"[.-]", version), re.split(r"[.-]", pin)
     return parts[: len(wanted)] == wanted
+
+
+def version_problem(text: str) -> str | None:
+    """Why a text is no version that a node can be held to; None where it is one."""
+    if re.fullmatch(r"[0-9]+([.-][0-9A-Za-z+~_]+)*", text):
+        return None
+    return f"{text!r} is no version such as '580' or '2.27.5'"
+
+
+def pins_of_node(host: Host) -> dict[str, str] | None:
+    """What the node's own setup demands; empty where it demands nothing, None where its file cannot be read."""
+    if not host.exists(paths.VERSIONS):
+        return {}
+    try:
+        document = json.loads(host.read(paths.VERSIONS) or "")
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict) or not all(isinstance(pin, str) for pin in document.values()):
+        return None
+    return {name: pin for name, pin in document.items() if name in COMPONENTS}
+
+
+def check_versions_of_node(
+    host: Host, found: Mapping[str, str], given: Mapping[str, str]
+) -> Iterator[Result]:
+    """What was found against what the node's setup demands; `given` wins, name by name."""
+    own = pins_of_node(host)
+    if own is None:
+        what = f"{paths.VERSIONS} cannot be read: which versions are demanded is not known"
+        yield unknown("versions", what, "Launch the node again, or compare with another node's.")
+    yield from check_versions(found, {**(own or {}), **given})
 
 
 def check_versions(found: Mapping[str, str], pins: Mapping[str, str]) -> Iterator[Result]:

@@ -98,6 +98,14 @@ def test_container_runtimes_get_our_files_when_asked(cluster: Callable[..., Reco
     assert f"{paths.LIBRARY}/containers.py" in start_up_data(found)
 
 
+@BOTH
+def test_the_versions_that_a_node_must_have_travel_with_its_files(cluster: Callable[..., Recording]) -> None:
+    asked = start_up_data(cluster(bootstrap={"versions": {"driver": "580", "nccl": "2.27.5"}}))
+    files = {file["path"]: file for file in yaml.safe_load(asked)["write_files"]}
+    assert json.loads(files[paths.VERSIONS]["content"]) == {"driver": "580", "nccl": "2.27.5"}
+    assert paths.VERSIONS not in start_up_data(cluster())
+
+
 def test_an_aws_node_may_write_one_tag_to_its_own_instance_and_only_where_that_is_asked_for() -> None:
     def policies(**bootstrap: Any) -> dict[str, Any]:
         return {
@@ -240,6 +248,20 @@ REMEDY = "give a folder of its own such as /scratch, or `none` to leave the disk
         ),
         ({"scratch": True}, "bootstrap.scratch: True is true or false, not text; put it in quotes"),
         ({"containers": "yes"}, "bootstrap.containers: 'yes' is text; write true or false"),
+        (
+            {"versions": {"driver": 580}},
+            "bootstrap.versions.driver: 580 is a number, not text; put it in quotes",
+        ),
+        (
+            {"versions": {"driver": "latest"}},
+            "bootstrap.versions.driver: 'latest' is no version such as '580' or '2.27.5'; give another, or drop the "
+            "key",
+        ),
+        (
+            {"versions": {"drivr": "580"}},
+            "bootstrap.versions.drivr: is not a key that is known here; did you mean `driver`? known keys: driver, "
+            "cuda, efa, libfabric, plugin, nccl, kernel",
+        ),
         ({"stateTag": 1}, "bootstrap.stateTag: 1 is a number; write true or false"),
         ({"before": "true"}, "bootstrap.before: text stands where a list belongs; write `- item` lines"),
         ({"before": [" "]}, "bootstrap.before[0]: is empty; give a command, or drop the item"),
@@ -247,7 +269,7 @@ REMEDY = "give a folder of its own such as /scratch, or `none` to leave the disk
         (
             {"commandsBefore": ["true"]},
             "bootstrap.commandsBefore: is not a key that is known here; known keys: before, after, scratch, "
-            "containers, stateTag",
+            "containers, versions, stateTag",
         ),
     ],
 )

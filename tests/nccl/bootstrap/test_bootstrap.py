@@ -301,6 +301,15 @@ def test_routes_that_cannot_be_are_refused_with_what_to_write(change: dict[str, 
             "image: 'nosuch' has no row in images.toml; give one of dlami-base, ubuntu-hpc,",
         ),
         ({"patience_seconds": -1}, "patience_seconds: must not be below 0, and is -1"),
+        (
+            {"versions": {"drivr": "580"}},
+            "versions: 'drivr' is not one of driver, cuda, efa, libfabric, plugin",
+        ),
+        (
+            {"versions": {"driver": "latest"}},
+            "versions.driver: 'latest' is no version such as '580' or '2.27.5'",
+        ),
+        ({"versions": {"driver": 580}}, "versions.driver: 580 is no text; give a version, or its beginning"),
     ],
 )
 def test_a_setup_that_could_only_fail_on_the_node_is_refused(wrong: dict[str, Any], says: str) -> None:
@@ -313,6 +322,12 @@ def test_a_setup_that_could_only_fail_on_the_node_is_refused(wrong: dict[str, An
 )
 def test_a_folder_of_its_own_may_be_anywhere_else(place: str) -> None:
     assert Setup(scratch=place).scratch == place
+
+
+def test_demanded_versions_travel_with_the_node_and_cost_nothing_where_none_are_demanded() -> None:
+    files = written("p5.48xlarge", setup=Setup(versions={"nccl": "2.27", "driver": "580"}))
+    assert files[paths.VERSIONS]["content"] == '{"driver": "580", "nccl": "2.27"}\n'
+    assert paths.VERSIONS not in written("p5.48xlarge", setup=Setup())
 
 
 def test_everything_wrong_with_a_setup_is_said_at_once() -> None:

@@ -435,6 +435,19 @@ def test_a_pinned_version_passes_a_later_one_fails_and_one_that_is_not_found_is_
         "not found; 13.0 is pinned",
     )
     assert node.report(pins={"cuda": "13.0"}).exit_code == 2, "unknown is not a pass"
+
+
+def test_the_versions_that_the_nodes_own_setup_demands_are_checked_without_an_option(tmp_path: Path) -> None:
+    node = healthy(tmp_path, P5)
+    node.write(paths.VERSIONS, '{"driver": "570", "efa": "1.50"}')
+    assert node.fails()["version-driver"].what == "580.95.05, and 570 is pinned"
+    assert node.fails(pins={"driver": "580"}) == {}, "what is given wins"
+    for damaged in ("{", "[]", '{"driver": 580}'):
+        node.write(paths.VERSIONS, damaged)
+        found = node.fails(pins={"driver": "570"})
+        assert found["versions"].state is State.UNKNOWN
+        assert found["versions"].what.startswith(f"{paths.VERSIONS} cannot be read")
+        assert found["version-driver"].state is State.FAIL, "what is given is checked all the same"
     assert not is_pinned("580.95.05", "58"), "components are compared whole"
 
 
