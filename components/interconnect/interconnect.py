@@ -42,6 +42,7 @@ from gpu_fabric.components.interconnect.native import native_steps
 from gpu_fabric.components.interconnect.notes import notes
 from gpu_fabric.components.interconnect.numbers import link_numbers
 from gpu_fabric.components.interconnect.partner import Joined, Order
+from gpu_fabric.components.interconnect.proof import proof
 from gpu_fabric.components.interconnect.settings import (
     CrossCloudSettings,
     InterconnectSettings,
@@ -86,7 +87,8 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
     to_do: pulumi.Output[list[str]]
     """What is to be ordered by hand, in order; empty where nothing is."""
     link: pulumi.Output[dict[str, Any]]
-    """Bandwidth, round trip with its basis, usable bandwidth, gateway, redundancy, MTU, on-link blocks."""
+    """Bandwidth, round trip with its basis, usable bandwidth, gateway, redundancy, MTU, on-link blocks, and the
+    commands by which a node of each cloud proves it all."""
     nccl: pulumi.Output[dict[str, Any]]
     """Settings for the communicator that crosses, as the frameworks take them."""
 
@@ -219,6 +221,7 @@ class CrossCloudInterconnect(pulumi.ComponentResource):
                 "flowsPerPair": numbers.link.flows,
                 "gateway": gateway.sku,
                 "redundancy": settings.redundancy.value,
+                "proof": proof(numbers.link, settings.rtt_limit_ms),
                 "onLink": {
                     "azure": [str(one.block) for one in links.azure],
                     "aws": [str(one.block) for one in links.aws[: settings.connections]],

@@ -290,6 +290,7 @@ def test_the_first_phase_of_manual_stops_before_the_peering_and_says_what_to_ord
     assert len(made.of_type(CIRCUIT)) == len(made.of_type(AZURE_GATEWAY)) == len(made.of_type(GATEWAY)) == 1
     assert made.invokes == []
     assert made.outputs["link"]["connected"] is False
+    assert made.outputs["link"]["proof"]["awsNode"].endswith("--rtt-ms 5 --mtu 1400 --flows 32")
     order, routing, then = made.outputs["toDo"]
     assert order == (
         "order from your partner at Washington DC (DC): 1 hosted Direct Connect connection(s) of 10000 Mb/s for "
