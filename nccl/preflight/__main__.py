@@ -20,7 +20,7 @@ from gpu_fabric.nccl.preflight.identify import METADATA, MetadataError, size_of_
 from gpu_fabric.nccl.preflight.launchers import LauncherError
 from gpu_fabric.nccl.preflight.link import Demand, LinkError, RefusedError, check_link, probe, serve
 from gpu_fabric.nccl.preflight.node import check_node
-from gpu_fabric.nccl.preflight.reports import Reports
+from gpu_fabric.nccl.preflight.reports import Reports, say
 from gpu_fabric.nccl.preflight.runs import Stopped
 from gpu_fabric.nccl.preflight.versions import COMPONENTS
 
@@ -47,8 +47,8 @@ def _size(given: str | None, host: Host, metadata: str = METADATA) -> NodeSize:
 
 
 def _finish(given: argparse.Namespace, reports: Reports, report: result.Report) -> int:
-    print(result.to_json(report) if given.json else result.to_text(report), end="")
     reports.write(result.to_markdown(report), result.to_json(report))
+    say(result.to_json(report) if given.json else result.to_text(report))
     return report.exit_code
 
 
@@ -140,7 +140,8 @@ def main(
             code = run_cluster(given, _size(given.size, Host()), planner)
         else:
             code = {"node": run_node, "link": run_link, "lint": run_lint}[given.command](given)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except (UsageError, LauncherError) as error:
         print(f"{program}: {error}", file=sys.stderr)
         return result.EXIT_USAGE

@@ -93,8 +93,9 @@ Play: TypeAlias = "Callable[[str, Sequence[Group]], list[bool]]"
 def _pairs(search: Search, rest: list[str], play: Play) -> list[Group] | None:
     """Pairs that failed, and the odd one out; None where no pair at all passes, in several arrangements."""
     order = list(rest)
-    # Each arrangement is a new chance that two good nodes meet; log2(n) of them find one even if half are bad.
-    for attempt in range(max(1, (len(rest) - 1).bit_length())):
+    # Each arrangement is a new chance that two good nodes meet. Three let all pairs of four nodes meet, and of an odd
+    # number all neighbours around the circle, of which two are good wherever most nodes are.
+    for attempt in range(1 if len(rest) < 3 else max(3, (len(rest) - 1).bit_length())):
         pairs = [(order[at], order[at + 1]) for at in range(0, len(order) - 1, 2)]
         results = play("pairs" if attempt == 0 else "other pairs, because none passed", pairs)
         good = [node for pair, ok in zip(pairs, results, strict=True) if ok for node in pair]
@@ -105,9 +106,8 @@ def _pairs(search: Search, rest: list[str], play: Play) -> list[Group] | None:
                 # What failed in an earlier arrangement says nothing now: each node is tried by itself.
                 failing = [(node,) for pair in failing for node in pair]
             return [*failing, *([(order[-1],)] if len(order) % 2 else [])]
-        order = [order[0], *order[2:], order[1]] if len(order) > 2 else order
-        if len(order) == 2:
-            break
+        # An odd number turns as a whole, so that each sits out once; else the first would be in every arrangement.
+        order = [*order[1:], order[0]] if len(order) % 2 else [order[0], *order[2:], order[1]]
     search.culprits.append(Culprit(tuple(rest), Suspect.EVERYTHING if len(rest) > 2 else Suspect.BETWEEN))
     return None
 

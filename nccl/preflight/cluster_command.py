@@ -36,7 +36,7 @@ from gpu_fabric.nccl.preflight.launchers import (
 from gpu_fabric.nccl.preflight.manifest import mpijob
 from gpu_fabric.nccl.preflight.nccl_tests import parse, parse_json
 from gpu_fabric.nccl.preflight.nodelist import NodeListError, nodes_of
-from gpu_fabric.nccl.preflight.reports import Reports
+from gpu_fabric.nccl.preflight.reports import Reports, say
 from gpu_fabric.nccl.preflight.runs import Output, run_all
 
 
@@ -62,8 +62,8 @@ def run_cluster(given: argparse.Namespace, size: NodeSize, planner: Planner | No
         ]
     documents = [gate_dict(one) for one in whole]
     document = json.dumps(documents[0] if len(documents) == 1 else documents, indent=2) + "\n"
-    print(document if given.json else "\n".join(result.to_text(one.report) for one in whole), end="")
     reports.write("\n".join(gate_markdown(one) for one in whole), document)
+    say(document if given.json else "\n".join(result.to_text(one.report) for one in whole))
     codes = [one.report.exit_code for one in whole]
     return result.EXIT_FAIL if result.EXIT_FAIL in codes else max(codes)
 

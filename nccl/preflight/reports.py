@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
 from gpu_fabric.nccl.preflight.arguments import UsageError
+
+
+def say(text: str) -> None:
+    """Print what was found. A standard output that is closed, or on a full disk, does not change the verdict."""
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        print(f"standard output: {error.strerror}", file=sys.stderr)
+        # Python would try once more while it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class Reports:
@@ -25,8 +38,8 @@ class Reports:
         if self.path is None:
             return
         try:
-            Path(self.path).write_text(
-                document if self.path.endswith(".json") else markdown, encoding="utf-8"
-            )
+            text = document if self.path.endswith(".json") else markdown
+            # The name of a file may hold bytes that are no UTF-8.
+            Path(self.path).write_text(text, encoding="utf-8", errors="replace")
         except OSError as error:
             print(f"--report: {self.path}: {error.strerror}", file=sys.stderr)

@@ -8,6 +8,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,17 @@ def test_up_to_two_bad_nodes_take_three_rounds(count: int, data: st.DataObject) 
     search = find_culprits(nodes, lambda groups: [not bad & set(group) for group in groups])
     assert {node for c in search.culprits for node in c.nodes} == bad
     assert len(search.rounds) <= 3
+
+
+@pytest.mark.parametrize("count", range(3, 10))
+def test_of_a_few_nodes_each_bad_one_is_found_wherever_it_stands(count: int) -> None:
+    nodes = [f"n{number}" for number in range(count)]
+    for bad in chain.from_iterable(combinations(nodes, many) for many in (1, 2) if many + 2 <= count):
+        search = find_culprits(
+            nodes, lambda groups, bad=bad: [len(group) == 1 or not {*bad} & {*group} for group in groups]
+        )
+        assert sorted(culprit.nodes for culprit in search.culprits) == [(node,) for node in bad], bad
+        assert {culprit.suspect for culprit in search.culprits} == {Suspect.NETWORK}
 
 
 # ---- judgement ------------------------------------------------------------------------------------------------------

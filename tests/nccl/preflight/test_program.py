@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -184,3 +185,22 @@ def test_a_manifest_is_printed_for_kubernetes(capsys: pytest.CaptureFixture[str]
     assert main(arguments) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["spec"]["mpiReplicaSpecs"]["Worker"]["replicas"] == 4
+
+
+@pytest.mark.parametrize(
+    ("redirection", "errors"), [("> /dev/full", "standard output: No space left on device\n"), (">&-", "")]
+)
+def test_an_output_that_cannot_be_written_does_not_change_the_verdict(
+    redirection: str, errors: str, program: Path, tmp_path: Path
+) -> None:
+    name = os.fsencode(tmp_path) + b"/\xff.log"
+    Path(os.fsdecode(name)).write_text(whole(["n0", "n1", "n2", "n3"], 8, {}))
+    arguments = (
+        b"cluster --size p5.48xlarge --log " + name + b" --report " + os.fsencode(tmp_path / "report.md ")
+    )
+    command = b" ".join(
+        [os.fsencode(sys.executable), b"-I -S", bytes(program), arguments, redirection.encode()]
+    )
+    done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, errors)
+    assert "PASS" in (tmp_path / "report.md").read_text()
