@@ -45,7 +45,8 @@ def run_gate(gate: Gate, nodes: Sequence[str], start: Start, *, search: bool = T
     search = search and len(nodes) > 1
     results, run = judge(gate, len(nodes), start([tuple(nodes)])[0], searched=search)
     whole = GateReport(Report(f"{len(nodes)} × {gate.size.name}", tuple(results), facts_of(gate, nodes, run)))
-    if search and causes_search(gate, results):
+    # Several tables are of how the run is started, which is the same on every node.
+    if search and run.tables <= 1 and causes_search(gate, results):
         judge_group = _GroupJudge(gate, whole)
         found = find_culprits(
             nodes, lambda groups: judge_group(groups, start(groups)), alone=gate.size.gpu.count > 1
@@ -76,6 +77,8 @@ class _GroupJudge:
         self.hints: dict[Group, list[str]] = {}
         self.refused: dict[Group, str] = {}
         """Groups that the launcher did not start, and its words."""
+        self.queued: dict[Group, str] = {}
+        """Of these, the groups that were still in the queue."""
 
     def suspected(self, culprit: Culprit) -> Culprit:
         """A node that the launcher does not start on is not known to be broken inside."""
@@ -102,6 +105,8 @@ class _GroupJudge:
                 ok = not any(result.state is State.FAIL for result in used)
             if not output.started or (output.code and REFUSALS.search(output.text)):
                 self.refused[group] = reason(output.text) if output.started else queue_words(output.text)
+            if not output.started:
+                self.queued[group] = queue_words(output.text)
             self.hints[group] = [f"{hint.means} ({hint.source})" for hint in hints(output.text)]
             self.whole.runs.append(
                 {"nodes": list(group), "busbw": speed, "passed": ok, "seconds": round(output.seconds, 1)}
@@ -111,17 +116,26 @@ class _GroupJudge:
 
     def _speed(self, output: Output, run: TestRun) -> float | None:
         ended = output.started and not output.timed_out and not output.code and run.complete
-        if not ended or not run.rows or run.wrong or run.in_bounds is False:
+        if not ended or not run.rows or run.tables > 1 or run.wrong or run.in_bounds is False:
             return None
         return max(run.rows, key=lambda row: row.bytes).busbw
 
     def _floor(self, nodes: int, run: TestRun) -> float:
         # What is demanded of all nodes holds for any three or more; two alone reach more than their cards carry.
-        wanted = self.gate.expected(nodes, max(row.bytes for row in run.rows), given=nodes > 2)
+        # Who gives a value for all of them knows of cards or settings that no published value of one or two is for.
+        published = nodes > 2 or self.gate.given_busbw is None
+        largest = max(row.bytes for row in run.rows)
+        wanted = self.gate.expected(nodes, largest, given=nodes > 2) if published else None
         return max(wanted.fail if wanted else 0.0, PAIR_SHARE * self.best.get(nodes, 0.0))
 
 
 def _culprits(search: Search, judge_group: _GroupJudge) -> Iterator[Result]:
+    tried = {group for step in search.rounds for group, _ in step.groups}
+    if tried and tried <= judge_group.queued.keys():
+        words = next(iter(judge_group.queued.values()))
+        what = f"the search's runs were still in the queue: {words}"
+        yield unknown("culprit", what, "Run the gate inside an allocation of these nodes.")
+        return
     if not search.culprits:
         yield unknown(
             "culprit",

@@ -79,7 +79,9 @@ def _efa(host: Host, size: NodeSize, plugin: str | None) -> Iterator[Result]:
         yield passed("efa-devices", f"{found} devices", SOURCE_EFA_COUNT)
     else:
         remedy = "EFA cannot be attached to a running instance: launch it with a template that has all its interfaces."
-        if found == 0:
+        if found > wanted:
+            remedy = f"This node is larger than {size.name}: give its own --size."
+        elif found == 0:
             remedy = f"Is the driver loaded (lsmod | grep efa)? {remedy}"
         yield failed("efa-devices", f"{found} of {wanted} devices", remedy, SOURCE_EFA_COUNT)
     if size.gpu.gpudirect_rdma and devices:

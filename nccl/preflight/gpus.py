@@ -145,7 +145,9 @@ def check_gpus(host: Host, size: NodeSize, read: GpuReadings) -> Iterator[Result
         else failed(
             "gpu-count",
             f"{found} of {wanted} GPUs",
-            "Look for the missing one in dmesg (XID 79: fallen off the bus); reboot, else replace the node.",
+            "Look for the missing one in dmesg (XID 79: fallen off the bus); reboot, else replace the node."
+            if found < wanted
+            else f"This node is larger than {size.name}: give its own --size.",
         )
     )
     others = sorted(

@@ -35,6 +35,7 @@ from gpu_fabric.nccl.preflight.launchers import (
 from gpu_fabric.nccl.preflight.manifest import mpijob
 from gpu_fabric.nccl.preflight.result import Result, State
 from gpu_fabric.nccl.preflight.runs import Output
+from tests.node_real import stand_in_perf
 from tests.node_real.stand_in_perf import nccl_lines, table, whole
 
 P5 = get_size("p5.48xlarge")
@@ -285,6 +286,49 @@ def test_a_node_that_the_launcher_refuses_is_not_called_broken_inside(words: str
     assert said.what.startswith("n05: the launcher does not start there")
     assert told in said.what
     assert "sinfo -R" in said.remedy
+
+
+def test_a_search_whose_runs_stay_in_the_queue_is_unknown_and_blames_nobody() -> None:
+    cluster = Simulated({"slow": ["n01"]})
+    queued = Output("srun: job 7 queued and waiting for resources\n", -15, 600.0, started=False)
+
+    def start(groups: Sequence[Group]) -> list[Output]:
+        # The first run had the nodes, and then another job got them.
+        return cluster(groups) if cluster.rounds == 0 else [queued for _ in groups]
+
+    report = run_gate(Gate(P5, given_busbw=355.0), SIXTY_FOUR[:4], start)
+    found = next(result for result in report.report.results if result.check == "culprit")
+    assert found.state is State.UNKNOWN
+    assert found.what.startswith("the search's runs were still in the queue")
+    assert found.remedy == "Run the gate inside an allocation of these nodes."
+
+
+def test_ranks_that_each_ran_alone_start_no_search() -> None:
+    one = whole(SIXTY_FOUR[:1], 8, {})
+    cluster = Simulated({})
+    report = run_gate(
+        Gate(P5, given_busbw=355.0),
+        SIXTY_FOUR[:4],
+        lambda groups: [Output(one * 4, 0, 20.0) for _ in cluster(groups)],
+    )
+    assert (cluster.rounds, report.search) == (1, None)
+    assert any("tables" in result.what for result in report.report.results if result.check == "run")
+
+
+def test_a_value_that_is_given_wins_over_the_published_ones_of_one_and_two_nodes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A cluster whose owner knows that it reaches less: the published 477 GB/s of a pair would blame all alike."""
+
+    def speed_of(group: Group) -> float:
+        return 60.0 if "n03" in group and len(group) > 1 else {1: 330.0, 2: 300.0}.get(len(group), 200.0)
+
+    def start(groups: Sequence[Group]) -> list[Output]:
+        return [Output(whole(list(group), 8, {}), 0, 20.0) for group in groups]
+
+    monkeypatch.setattr(stand_in_perf, "busbw_of", lambda nodes, scenario: speed_of(tuple(nodes)))
+    report = run_gate(Gate(P5, given_busbw=200.0), SIXTY_FOUR[:8], start)
+    assert culprits(report) == {("n03",)}
 
 
 def test_a_run_that_stays_in_the_queue_is_unknown_and_blames_nobody() -> None:

@@ -533,3 +533,10 @@ def test_the_renderings_carry_the_remedy_and_the_source() -> None:
     assert "b: look there\n    source: the manual\n" in text
     assert json.loads(to_json(report))["results"][1]["remedy"] == "look there"
     assert "| unknown | b | not \\| known | look there |" in to_markdown(report)
+
+
+@pytest.mark.parametrize(("size", "check"), [("p5.4xlarge", "gpu-count"), ("p5.4xlarge", "efa-devices")])
+def test_more_than_the_size_has_is_another_size(size: str, check: str, tmp_path: Path) -> None:
+    node = healthy(tmp_path, P5)
+    node.size = get_size(size)
+    assert node.fails()[check].remedy == "This node is larger than p5.4xlarge: give its own --size."
