@@ -183,9 +183,7 @@ CHANGES: Mapping[str, Mapping[str, Change]] = {
         ),
         "larger": Change({"gateway": {"sku": "ErGw3AZ"}}),
         "smaller": Change({"gateway": {"sku": "ErGw1AZ"}}, before={"gateway": {"sku": "ErGw2AZ"}}),
-        "shrink": Change(
-            {"gateway": {"sku": "ErGw2AZ"}}, A_GATEWAY, before={"gateway": {"sku": "ErGw3AZ"}}
-        ),
+        "shrink": Change({"gateway": {"sku": "ErGw2AZ"}}, A_GATEWAY, before={"gateway": {"sku": "ErGw3AZ"}}),
         "scalable": Change({"gateway": {"sku": "ErGwScale"}}, A_GATEWAY),
         "scale-units": Change(
             {"gateway": {"scale_units": 4}}, before={"gateway": {"sku": "ErGwScale", "scale_units": 10}}
