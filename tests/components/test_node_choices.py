@@ -214,6 +214,7 @@ def problems(cloud: str, **changes: Any) -> list[str]:
 
 
 CLOUDS = pytest.mark.parametrize("cloud", ["aws", "azure"])
+NO_PATH = "is not an absolute path of letters, digits and `._+-` without `..`"
 REMEDY = "give a folder of its own such as /scratch, or `none` to leave the disks alone"
 
 
@@ -223,15 +224,15 @@ REMEDY = "give a folder of its own such as /scratch, or `none` to leave the disk
     [
         (
             {"scratch": "scratch"},
-            f"bootstrap.scratch: 'scratch' is not an absolute path of letters, digits and `._+-` without `..`; {REMEDY}",
+            f"bootstrap.scratch: 'scratch' {NO_PATH}; {REMEDY}",
         ),
         (
             {"scratch": "/a/../etc"},
-            f"bootstrap.scratch: '/a/../etc' is not an absolute path of letters, digits and `._+-` without `..`; {REMEDY}",
+            f"bootstrap.scratch: '/a/../etc' {NO_PATH}; {REMEDY}",
         ),
         (
             {"scratch": "/my disk"},
-            f"bootstrap.scratch: '/my disk' is not an absolute path of letters, digits and `._+-` without `..`; {REMEDY}",
+            f"bootstrap.scratch: '/my disk' {NO_PATH}; {REMEDY}",
         ),
         (
             {"scratch": "/"},
