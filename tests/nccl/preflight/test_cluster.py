@@ -315,6 +315,15 @@ def test_ranks_that_each_ran_alone_start_no_search() -> None:
     assert any("tables" in result.what for result in report.report.results if result.check == "run")
 
 
+def test_on_two_clouds_nobody_is_blamed_by_pairs_across_them() -> None:
+    report, cluster = gate({"slow": ["n02"]}, SIXTY_FOUR[:6], given_busbw=355.0, sockets_between=True)
+    assert (cluster.rounds, report.search) == (1, None)
+    found = next(result for result in report.report.results if result.check == "culprit")
+    assert found.state is State.UNKNOWN
+    assert found.remedy.startswith("Give one cloud's nodes at a time (--nodes) without --two-clouds")
+    assert report.report.state is State.FAIL
+
+
 def test_a_value_that_is_given_wins_over_the_published_ones_of_one_and_two_nodes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -329,6 +338,16 @@ def test_a_value_that_is_given_wins_over_the_published_ones_of_one_and_two_nodes
     monkeypatch.setattr(stand_in_perf, "busbw_of", lambda nodes, scenario: speed_of(tuple(nodes)))
     report = run_gate(Gate(P5, given_busbw=200.0), SIXTY_FOUR[:8], start)
     assert culprits(report) == {("n03",)}
+
+
+@pytest.mark.parametrize("given", [355.0, None])
+@pytest.mark.parametrize("count", range(3, 10))
+def test_bad_nodes_among_a_few_are_found_by_their_numbers_too(count: int, given: float | None) -> None:
+    """A round may have a single pair, which has no other of its kind to be compared with."""
+    nodes = SIXTY_FOUR[:count]
+    for bad in chain.from_iterable(combinations(nodes, many) for many in (1, 2) if many + 2 <= count):
+        report, _ = gate({"slow": bad}, nodes, given_busbw=given)
+        assert culprits(report) == {(node,) for node in bad}, bad
 
 
 def test_a_run_that_stays_in_the_queue_is_unknown_and_blames_nobody() -> None:
