@@ -108,8 +108,8 @@ CASES = {
     "connection of Megaport": of(
         "get_connection",
         HOSTED,
-        "interconnect.awsAccount: the hosted connection train-link-aws-0 could not be looked up ({}); Megaport gives "
-        "it to this account: log in to it, wait until Direct Connect lists it, and run `up` again",
+        "interconnect.awsAccount: the hosted connection gpu-fabric-test-train-link-aws-0 could not be looked up ({}); "
+        "Megaport gives it to this account: log in to it, wait until Direct Connect lists it, and run `up` again",
         link={**LINK, **MEGAPORT},
     ),
 }
