@@ -28,6 +28,7 @@ from gpu_fabric.components.other_cloud import problems as problems_of_other_clou
 from gpu_fabric.components.problems import Path, Problem
 from gpu_fabric.components.subnets import read_block
 from gpu_fabric.components.surroundings import NO_REGION, OtherCloud, Surroundings
+from gpu_fabric.components.tags import refused_by_aws
 from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
 from gpu_fabric.nccl.hardware.catalog import UnknownSizeError
 from gpu_fabric.nccl.hardware.interfaces import (
@@ -393,8 +394,7 @@ def _ids(settings: AwsClusterSettings, _: Surroundings) -> Iterator[Problem]:
 
 def _tags(settings: AwsClusterSettings, _: Surroundings) -> Iterator[Problem]:
     for key in settings.tags:
-        if key.lower().startswith("aws:"):
-            yield Problem(("tags", key), "the prefix `aws:` is reserved by AWS", "choose another key")
+        yield from refused_by_aws(key)
 
 
 def _other_cloud(settings: AwsClusterSettings, around: Surroundings) -> Iterator[Problem]:

@@ -24,7 +24,6 @@ from gpu_fabric.components.azure.limits import (
     SCALE_SET_NODES,
     SIZES_WITHOUT_TRUSTED_LAUNCH,
     SUBNET_PREFIXES,
-    TAG_NAME_FORBIDS,
     UNUSABLE_BLOCKS,
     ZONES,
 )
@@ -44,6 +43,7 @@ from gpu_fabric.components.subnets import (
     usable_addresses,
 )
 from gpu_fabric.components.surroundings import OtherCloud, Surroundings
+from gpu_fabric.components.tags import refused_by_azure
 from gpu_fabric.nccl.bootstrap import AZURE_CUSTOM_DATA_LIMIT
 from gpu_fabric.nccl.hardware import Cloud, Fabric, NodeSize
 from gpu_fabric.nccl.hardware.catalog import UnknownSizeError
@@ -451,11 +451,7 @@ def _adopted_ids(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Pr
 
 def _tags(settings: AzureClusterSettings, _: Surroundings) -> Iterator[Problem]:
     for key in settings.tags:
-        forbidden = sorted(TAG_NAME_FORBIDS & set(key))
-        if forbidden:
-            yield Problem(
-                ("tags", key), f"Azure refuses {' '.join(forbidden)} in a tag's name", "choose another key"
-            )
+        yield from refused_by_azure(key)
 
 
 def _other_cloud(settings: AzureClusterSettings, around: Surroundings) -> Iterator[Problem]:

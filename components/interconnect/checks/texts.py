@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpu_fabric.components.azure.limits import TAG_NAME_FORBIDS
 from gpu_fabric.components.interconnect.ends import KnownEnds
 from gpu_fabric.components.interconnect.limits import MOST_TAGS, TAG_NAME_CHARACTERS, TAG_VALUE_CHARACTERS
 from gpu_fabric.components.interconnect.settings import InterconnectSettings
 from gpu_fabric.components.problems import Path, Problem
+from gpu_fabric.components.tags import refused_by_aws, refused_by_azure
 
 
 def whole(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
@@ -32,13 +32,8 @@ def tags(settings: InterconnectSettings, _: KnownEnds) -> Iterator[Problem]:
             "drop some",
         )
     for key, value in given.items():
-        forbidden = sorted(TAG_NAME_FORBIDS & set(key))
-        if forbidden:
-            yield Problem(
-                ("tags", key), f"Azure refuses {' '.join(forbidden)} in a tag's name", "choose another key"
-            )
-        if key.lower().startswith("aws:"):
-            yield Problem(("tags", key), "the prefix `aws:` is reserved by AWS", "choose another key")
+        yield from refused_by_azure(key)
+        yield from refused_by_aws(key)
         if not key or len(key) > TAG_NAME_CHARACTERS:
             yield Problem(
                 ("tags", key[:40]),
