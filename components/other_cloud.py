@@ -53,12 +53,15 @@ def _pair(cloud: Cloud, own: str | None, other: str | None) -> RegionPair | None
     return region_pair(own, location_name(other)) if cloud is Cloud.AWS else region_pair(other, own)
 
 
-def _blocks(given: OtherCloudLink, found: list[Problem], example: str) -> list[IPv4Network]:
-    blocks = [
-        read_block((*WHERE, "subnet_cidrs", number), text, _PREFIXES, "a subnet", found, example)
-        for number, text in enumerate(given.subnet_cidrs)
-    ]
-    return [block for block in blocks if block is not None]
+def _blocks(given: OtherCloudLink, found: list[Problem], example: str) -> dict[Path, IPv4Network]:
+    """Where each block stands → the block; what is none goes to `found`."""
+    blocks: dict[Path, IPv4Network] = {}
+    for number, text in enumerate(given.subnet_cidrs):
+        where = (*WHERE, "subnet_cidrs", number)
+        block = read_block(where, text, _PREFIXES, "a subnet", found, example)
+        if block is not None:
+            blocks[where] = block
+    return blocks
 
 
 def problems(
@@ -81,17 +84,14 @@ def problems(
             (*WHERE, "subnet_cidrs"), "is empty", f"give the other side's blocks, such as {example}"
         )
     found: list[Problem] = []
-    _blocks(given, found, example)
+    blocks = _blocks(given, found, example)
     yield from found
-    for number, text in enumerate(given.subnet_cidrs):
-        yield from _overlaps((*WHERE, "subnet_cidrs", number), text, own, example)
+    for where, block in blocks.items():
+        yield from _overlaps(where, block, own, example)
     yield from _round_trip(given, cloud, region)
 
 
-def _overlaps(where: Path, text: str, own: Sequence[IPv4Network], example: str) -> Iterator[Problem]:
-    block = read_block(where, text, _PREFIXES, "a subnet", [], example)
-    if block is None:
-        return
+def _overlaps(where: Path, block: IPv4Network, own: Sequence[IPv4Network], example: str) -> Iterator[Problem]:
     taken = {RDMA_NETWORK: "the RDMA network, which owns it on every Azure node", **UNUSABLE_BLOCKS}
     for mine in own:
         taken[mine] = "this side"
@@ -144,7 +144,7 @@ def beside(
     rtt = given.rtt_ms or (pair.rtt_ms if pair is not None else None)
     if found or not blocks or rtt is None:
         return None
-    routes = CrossCloudRoutes(tuple(map(str, blocks)), given.bandwidth_mbps, rtt)
+    routes = CrossCloudRoutes(tuple(map(str, blocks.values())), given.bandwidth_mbps, rtt)
     return OtherCloud(routes, given.route_isolation)
 
 

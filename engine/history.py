@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,25 +45,24 @@ def _unpacked(path: Path) -> bytes:
 def checkpoint_of(
     engine: Engine, stack: str, project: Path, environment: Mapping[str, str]
 ) -> Mapping[str, Any]:
-    """The same of a stack of any backend. Empty where the engine does not say."""
-    line = [engine.path, "stack", "export", "--stack", stack]
-    done = subprocess.run(
-        line, cwd=project, env=dict(environment), capture_output=True, text=True, check=False
-    )
-    try:
-        return json.loads(done.stdout) if done.returncode == 0 else {}
-    except ValueError:
-        return {}
+    """A stack's state in any backend, as `pulumi stack export` gives it. Empty where the engine does not say."""
+    return _said_of(engine, ["export", "--stack", stack], project, environment) or {}
 
 
 def failed_before(engine: Engine, stack: str, project: Path, environment: Mapping[str, str]) -> bool:
-    """The same of a stack of any backend. False where the engine does not say."""
-    line = [engine.path, "stack", "history", "--stack", stack, "--page-size", "1", "--output", "json"]
+    """Whether the last update of a stack of any backend failed. False where the engine does not say."""
+    asked = ["history", "--stack", stack, "--page-size", "1", "--output", "json"]
+    updates = _said_of(engine, asked, project, environment)
+    return bool(updates) and updates[0].get("result") == _FAILED
+
+
+def _said_of(engine: Engine, asked: Sequence[str], project: Path, environment: Mapping[str, str]) -> Any:
+    """What `pulumi stack` says as JSON; None where it fails or says something else."""
+    line = [engine.path, "stack", *asked]
     done = subprocess.run(
         line, cwd=project, env=dict(environment), capture_output=True, text=True, check=False
     )
     try:
-        updates = json.loads(done.stdout) if done.returncode == 0 else []
+        return json.loads(done.stdout) if done.returncode == 0 else None
     except ValueError:
-        return False
-    return bool(updates) and updates[0].get("result") == _FAILED
+        return None
